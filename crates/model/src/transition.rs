@@ -1,0 +1,446 @@
+//! Every decision about a running job, as pure functions: what is due, what an attempt leads to, what a change means.
+//!
+//! Nothing here reads a clock or a store. Whoever does hands over the job as it stands and the present moment, and
+//! carries out what comes back in one transaction. `docs/STATES.md` draws the states that these functions move between.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use recurrence::{Occurrence, Rule, Timestamp};
+use uuid::Uuid;
+
+use crate::action::Retries;
+use crate::{
+    Attempt, CatchUp, Cause, Counters, Definition, Execution, Fate, HistoryEntry, HistoryStatus, Job,
+    JobState, LedgerEntry, Overlap, Reason,
+};
+
+/// How patient the scheduler is; an operator may change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Later than this is "late" in the ledger, and too late for `catchUp: none`.
+    pub late_after: Duration,
+    /// The distance at which missed occurrences are made up.
+    pub replay_pace: Duration,
+    /// How many executions of one job may wait for each other.
+    pub longest_queue: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { late_after: Duration::from_secs(10), replay_pace: Duration::from_secs(1), longest_queue: 100 }
+    }
+}
+
+/// How many executions of a job there are already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Busy {
+    /// Being carried out, or waiting for a retry.
+    pub active: u32,
+    /// Waiting for those.
+    pub queued: u32,
+}
+
+/// What follows from the time that has passed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Due {
+    /// To be carried out.
+    pub executions: Vec<Execution>,
+    /// What will not be.
+    pub ledger: Vec<LedgerEntry>,
+    /// Entries for those that have to wait.
+    pub history: Vec<HistoryEntry>,
+    /// The job's next occurrence from now on.
+    pub next_number: u32,
+    /// When it is due.
+    pub next_at: Option<Timestamp>,
+}
+
+/// Which occurrences of a job are to be carried out?
+///
+/// An occurrence that is still ahead is handed out too, so that its call can leave on the instant; but not where the
+/// answer depends on what else is running by then.
+pub fn due(job: &Job, resumed_at: Option<Timestamp>, busy: Busy, now: Timestamp, patience: &Patience) -> Due {
+    let mut due = Due { next_number: job.next_number, next_at: job.next_at, ..Due::default() };
+    let Some(next_at) = job.next_at.filter(|_| job.state == JobState::Enabled) else {
+        return due;
+    };
+    let mut next = Occurrence { number: job.next_number, at: next_at };
+
+    if let Some(resumed_at) = resumed_at.filter(|resumed_at| next.at < *resumed_at) {
+        let (entry, after) =
+            passed_over(job, next.at, next.number, resumed_at, Reason::CollectionDisabled, now);
+        due.ledger.push(entry);
+        let Some(at) = after else {
+            due.next_at = None;
+            return due;
+        };
+        next.at = at;
+        due.next_at = Some(at);
+    }
+
+    if next.at > now {
+        if job.definition.overlap == Overlap::Allow {
+            due.executions.push(execution(job, next, Cause::Schedule, next.at));
+            due.advance(&job.rule, &next);
+        }
+        return due;
+    }
+
+    let passed = Passed::of(&job.rule, next, now, job.definition.catch_up, patience);
+    due.next_number = passed.next_number;
+    due.next_at = passed.next_at;
+    if let Some(missed) = passed.missed {
+        due.ledger.push(missed.entry(job, now));
+    }
+    let replayed = passed.kept.len() > 1;
+    for (i, occurrence) in passed.kept.into_iter().enumerate() {
+        let late = later(occurrence.at, patience.late_after) < now;
+        let cause = if late { Cause::CatchUp } else { Cause::Schedule };
+        let wake_at = if replayed { later(now, patience.replay_pace * i as u32) } else { occurrence.at };
+        let mut execution = execution(job, occurrence, cause, wake_at);
+        let in_the_way = busy.active > 0 || busy.queued > 0 || i > 0;
+        match job.definition.overlap {
+            Overlap::Skip if in_the_way => {
+                due.ledger.push(abandon(&execution, Fate::Skipped, Reason::StillRunning, now));
+                continue;
+            }
+            Overlap::Queue if busy.queued as usize + i >= patience.longest_queue as usize => {
+                due.ledger.push(abandon(&execution, Fate::Skipped, Reason::QueueFull, now));
+                continue;
+            }
+            Overlap::Queue if in_the_way => {
+                execution.wake_at = None;
+                due.history.push(postponed(&execution, now));
+            }
+            _ => {}
+        }
+        due.executions.push(execution);
+    }
+    due
+}
+
+impl Due {
+    fn advance(&mut self, rule: &Rule, last: &Occurrence) {
+        self.next_number = last.number.saturating_add(1);
+        self.next_at = rule.next(last).map(|next| next.at);
+    }
+}
+
+/// The occurrences that are due by now: those to carry out, and those an outage made obsolete.
+struct Passed {
+    kept: Vec<Occurrence>,
+    missed: Option<Missed>,
+    next_number: u32,
+    next_at: Option<Timestamp>,
+}
+
+struct Missed {
+    first: Occurrence,
+    last: Occurrence,
+    reason: Reason,
+}
+
+impl Passed {
+    fn of(rule: &Rule, first: Occurrence, now: Timestamp, catch_up: CatchUp, patience: &Patience) -> Self {
+        let (keep, reason) = match catch_up {
+            CatchUp::None => (usize::MAX, Reason::TooLate),
+            CatchUp::Last => (1, Reason::Superseded),
+            CatchUp::All { max } => (max.max(1) as usize, Reason::Superseded),
+        };
+        let late = |occurrence: &Occurrence| {
+            catch_up == CatchUp::None && later(occurrence.at, patience.late_after) < now
+        };
+        let mut passed = Self { kept: Vec::new(), missed: None, next_number: 0, next_at: None };
+        let mut kept = std::collections::VecDeque::new();
+        let mut next = Some(first);
+        let mut last = first;
+        while let Some(occurrence) = next.filter(|next| next.at <= now) {
+            last = occurrence;
+            kept.push_back(occurrence);
+            if kept.len() > keep || kept.front().is_some_and(late) {
+                passed.miss(kept.pop_front().unwrap_or(occurrence), reason);
+            }
+            next = rule.next(&occurrence);
+        }
+        passed.kept = kept.into();
+        passed.next_number = last.number.saturating_add(1);
+        passed.next_at = next.map(|next| next.at);
+        passed
+    }
+
+    fn miss(&mut self, occurrence: Occurrence, reason: Reason) {
+        match &mut self.missed {
+            Some(missed) => missed.last = occurrence,
+            None => self.missed = Some(Missed { first: occurrence, last: occurrence, reason }),
+        }
+    }
+}
+
+impl Missed {
+    fn entry(&self, job: &Job, now: Timestamp) -> LedgerEntry {
+        LedgerEntry {
+            job: job.id,
+            due_at: self.first.at,
+            due_until: self.last.at,
+            occurrences: u64::from(self.last.number - self.first.number) + 1,
+            number: self.first.number,
+            cause: Cause::Schedule,
+            fate: Fate::Missed,
+            reason: Some(self.reason),
+            started_at: None,
+            ended_at: now,
+            tag: None,
+        }
+    }
+}
+
+/// The entry for the occurrences from an instant until a job was switched on again, and the first one after.
+fn passed_over(
+    job: &Job,
+    first: Timestamp,
+    number: u32,
+    resumed_at: Timestamp,
+    reason: Reason,
+    now: Timestamp,
+) -> (LedgerEntry, Option<Timestamp>) {
+    let (mut last, mut occurrences) = (first, 1);
+    let mut next = job.rule.after(first);
+    while let Some(at) = next.filter(|at| *at < resumed_at) {
+        (last, occurrences) = (at, occurrences + 1);
+        next = job.rule.after(at);
+    }
+    let entry = LedgerEntry {
+        job: job.id,
+        due_at: first,
+        due_until: last,
+        occurrences,
+        number,
+        cause: Cause::Schedule,
+        fate: Fate::Skipped,
+        reason: Some(reason),
+        started_at: None,
+        ended_at: now,
+        tag: None,
+    };
+    (entry, next)
+}
+
+fn execution(job: &Job, occurrence: Occurrence, cause: Cause, wake_at: Timestamp) -> Execution {
+    Execution {
+        tag: Execution::tag_of(job.seed, &occurrence),
+        job: job.id,
+        generation: job.generation,
+        occurrence,
+        cause,
+        depth: 0,
+        attempt: 0,
+        wake_at: Some(wake_at),
+        started_at: None,
+    }
+}
+
+fn postponed(execution: &Execution, now: Timestamp) -> HistoryEntry {
+    HistoryEntry {
+        started_at: now,
+        ended_at: now,
+        expected_at: execution.occurrence.at,
+        depth: 0,
+        status: HistoryStatus::Postponed,
+        message: "The run before is still going; this one follows it.".to_owned(),
+        retry_count: 0,
+        repeat_count: execution.occurrence.number,
+    }
+}
+
+/// One extra occurrence, now, whatever the schedule says. It does not move the schedule.
+pub fn run_now(job: &Job, tag: Uuid, now: Timestamp) -> Execution {
+    let number = u32::try_from(job.counters.executions + 1).unwrap_or(u32::MAX);
+    Execution { tag, ..execution(job, Occurrence { number, at: now }, Cause::Run, now) }
+}
+
+/// What follows from an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// What is kept of it.
+    pub history: HistoryEntry,
+    /// What is added to the job's counters.
+    pub tally: Counters,
+    /// What comes next.
+    pub then: Then,
+}
+
+/// What comes after an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Then {
+    /// Another attempt, or the error action's first.
+    Again(Execution),
+    /// The occurrence is done with.
+    Done(LedgerEntry),
+}
+
+/// What an attempt leads to. `default_retry` is the interval that the plan gives to those who do not ask.
+pub fn settle(
+    definition: &Definition,
+    default_retry: Duration,
+    execution: &Execution,
+    attempt: &Attempt,
+    patience: &Patience,
+) -> Settled {
+    let success = attempt.outcome.success;
+    let history = HistoryEntry {
+        started_at: attempt.started_at,
+        ended_at: attempt.ended_at,
+        expected_at: execution.occurrence.at,
+        depth: execution.depth,
+        status: if success { HistoryStatus::Completed } else { HistoryStatus::Failed },
+        message: attempt.outcome.message.clone(),
+        retry_count: execution.attempt,
+        repeat_count: execution.occurrence.number,
+    };
+    let main = execution.depth == 0;
+    let mut tally = Counters {
+        executions: u64::from(main && execution.attempt == 0),
+        failures: u64::from(main && !success),
+        faulted: 0,
+        last_execution: Some(attempt.started_at),
+    };
+    let started_at = execution.started_at.unwrap_or(attempt.started_at);
+    let execution = Execution { started_at: Some(started_at), ..execution.clone() };
+
+    let done = |fate, reason| Then::Done(entry(&execution, fate, reason, attempt.ended_at));
+    let then = if success {
+        let late = later(execution.occurrence.at, patience.late_after) < started_at;
+        match (main, late) {
+            (true, false) => done(Fate::Ran, None),
+            (true, true) => done(Fate::RanLate, None),
+            (false, _) => done(Fate::Faulted, Some(Reason::RetriesUsedUp)),
+        }
+    } else {
+        let retries = Retries::of(definition.action.retry_at_depth(execution.depth), default_retry);
+        if execution.attempt < retries.count {
+            Then::Again(Execution {
+                attempt: execution.attempt + 1,
+                wake_at: Some(later(attempt.ended_at, retries.interval)),
+                ..execution.clone()
+            })
+        } else {
+            tally.faulted = u64::from(main);
+            if definition.action.at_depth(execution.depth + 1).is_some() {
+                Then::Again(Execution {
+                    depth: execution.depth + 1,
+                    attempt: 0,
+                    wake_at: Some(attempt.ended_at),
+                    ..execution.clone()
+                })
+            } else {
+                done(Fate::Faulted, Some(Reason::RetriesUsedUp))
+            }
+        }
+    };
+    Settled { history, tally, then }
+}
+
+/// The state of a job none of whose executions is left: final when no occurrence is either.
+pub fn at_rest(state: JobState, next_at: Option<Timestamp>, last_faulted: bool) -> JobState {
+    match (state, next_at) {
+        (JobState::Enabled, None) if last_faulted => JobState::Faulted,
+        (JobState::Enabled, None) => JobState::Completed,
+        _ => state,
+    }
+}
+
+/// The entry of an execution that is given up before it is done with.
+pub fn abandon(execution: &Execution, fate: Fate, reason: Reason, now: Timestamp) -> LedgerEntry {
+    // What was called in vain has not been left out.
+    let fate = if execution.started_at.is_some() { Fate::Faulted } else { fate };
+    entry(execution, fate, Some(reason), now)
+}
+
+/// The entry for the occurrences of a job that are due by now and that nobody has claimed, when a change takes them
+/// away: the job is deleted, switched off, or gets another timing.
+pub fn overtaken(job: &Job, reason: Reason, now: Timestamp) -> Option<LedgerEntry> {
+    let next_at = job.next_at.filter(|next_at| job.state == JobState::Enabled && *next_at <= now)?;
+    let first = Occurrence { number: job.next_number, at: next_at };
+    let due = std::iter::successors(Some(first), |last| job.rule.next(last));
+    let last = due.take_while(|occurrence| occurrence.at <= now).last()?;
+    let missed = Missed { first, last, reason };
+    Some(LedgerEntry { fate: Fate::Skipped, ..missed.entry(job, now) })
+}
+
+fn entry(execution: &Execution, fate: Fate, reason: Option<Reason>, ended_at: Timestamp) -> LedgerEntry {
+    LedgerEntry {
+        job: execution.job,
+        due_at: execution.occurrence.at,
+        due_until: execution.occurrence.at,
+        occurrences: 1,
+        number: execution.occurrence.number,
+        cause: execution.cause,
+        fate,
+        reason,
+        started_at: execution.started_at,
+        ended_at,
+        tag: Some(execution.tag),
+    }
+}
+
+/// Where a job stands after it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether it runs.
+    pub state: JobState,
+    /// The number of its next occurrence.
+    pub next_number: u32,
+    /// When it is due.
+    pub next_at: Option<Timestamp>,
+    /// What was due while it was switched off.
+    pub ledger: Option<LedgerEntry>,
+}
+
+/// A job that is new, or replaced as a whole: it begins at the beginning.
+pub fn begin(rule: &Rule, state: JobState) -> Standing {
+    let first = rule.first().filter(|_| state == JobState::Enabled);
+    Standing { state, next_number: 1, next_at: first.map(|first| first.at), ledger: None }
+}
+
+/// A job that is changed in part: its count goes on.
+///
+/// `rule` is the rule after the change. Where the timing was not touched it is still anchored where it was, and only
+/// switching the job on again moves its next occurrence.
+pub fn amend(job: &Job, rule: &Rule, timing_changed: bool, state: JobState, now: Timestamp) -> Standing {
+    let mut standing = Standing { state, next_number: job.next_number, next_at: None, ledger: None };
+    if state != JobState::Enabled {
+        return standing;
+    }
+    standing.next_at = if timing_changed {
+        rule.first().map(|first| first.at)
+    } else if job.state == JobState::Enabled {
+        job.next_at
+    } else if rule.recurrence().is_none() {
+        // A job that runs once and was switched off until after its time still has to run once.
+        Some(rule.first().map_or(now, |first| first.at.max(now)))
+    } else {
+        resume(job, rule, now, &mut standing)
+    };
+    let count = rule.recurrence().map_or(Some(1), recurrence::Recurrence::count);
+    if count.is_some_and(|count| standing.next_number > count) {
+        standing.next_at = None;
+    }
+    standing
+}
+
+/// The first occurrence from now on, and an entry for those that the pause kept from running.
+fn resume(job: &Job, rule: &Rule, now: Timestamp, standing: &mut Standing) -> Option<Timestamp> {
+    let paused_at = job.paused_at.unwrap_or(now);
+    let first = rule.after(paused_at)?;
+    if first >= now {
+        return Some(first);
+    }
+    let (entry, next) = passed_over(job, first, job.next_number, now, Reason::JobDisabled, now);
+    standing.ledger = Some(entry);
+    next
+}
+
+fn later(at: Timestamp, by: Duration) -> Timestamp {
+    SignedDuration::try_from(by).ok().and_then(|by| at.checked_add(by).ok()).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,49 @@
+//! Errors as the API says them: `{"error": {"code", "message", "details"?}}`.
+//!
+//! The shape without `details` is that of TestCreateHttpJob (`NotFound`) and TestCreateJobCollection
+//! (`ResourceNotFound`); `details` come along where a body has several faults.
+
+use ::recurrence::{Fault, Faults};
+use serde_json::{Value, json};
+
+/// What is wrong with a request that nobody could carry out.
+pub const BAD_REQUEST: &str = "BadRequest";
+
+/// More faults than anybody would read; a list of a thousand wrong numbers is one mistake.
+const MOST_DETAILS: usize = 100;
+
+/// An error with a code and a message.
+///
+/// ```
+/// let body = wire::error::body("NotFound", "Job 'x' cannot be found.");
+/// assert_eq!(body.to_string(), r#"{"error":{"code":"NotFound","message":"Job 'x' cannot be found."}}"#);
+/// ```
+pub fn body(code: &str, message: &str) -> Value {
+    json!({"error": {"code": code, "message": message}})
+}
+
+/// The error of a body with faults: one is said in the message, of several each in a detail with its path as `target`.
+///
+/// ```
+/// use recurrence::{Fault, Faults};
+///
+/// let fault = |field: &str| Fault::missing(field, "a text");
+/// let one = wire::error::faults(&fault("location").into());
+/// assert_eq!(one["error"]["message"], "location: missing; allowed: a text");
+/// let two = wire::error::faults(&Faults::check(vec![fault("a"), fault("b")]).unwrap_err());
+/// assert_eq!(two["error"]["details"][1]["target"], "b");
+/// ```
+pub fn faults(faults: &Faults) -> Value {
+    let all: Vec<&Fault> = faults.iter().collect();
+    if let [only] = all[..] {
+        return body(BAD_REQUEST, &only.to_string());
+    }
+    let first = all.first().map(ToString::to_string).unwrap_or_default();
+    let message = format!("The request has {} faults; the first is {first}", all.len());
+    let details: Vec<Value> = all
+        .into_iter()
+        .take(MOST_DETAILS)
+        .map(|fault| json!({"code": BAD_REQUEST, "target": fault.field, "message": fault.to_string()}))
+        .collect();
+    json!({"error": {"code": BAD_REQUEST, "message": message, "details": details}})
+}

@@ -1,0 +1,221 @@
+//! How fast the SQLite store is, with full sync.
+//!
+//! ```sh
+//! cargo bench --package store --bench sqlite              # a moment
+//! cargo bench --package store --bench sqlite -- --full    # a million jobs, ten million rows of history: minutes, 6 GB
+//! ```
+
+#![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use model::{Fate, JobState, Timestamp};
+use store::conformance::{Backend, World, path};
+use store::{
+    Attempted, ExpectedJob, HistoryQuery, LedgerQuery, Page, Retention, Span, SqliteSettings, SqliteStore,
+    Store,
+};
+
+struct Sqlite<'p>(&'p Path);
+
+#[async_trait]
+impl Backend for Sqlite<'_> {
+    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::open(self.0, SqliteSettings::default(), now).expect("the store opens"))
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(file) =
+        arguments.iter().position(|argument| argument == "--fill").and_then(|i| arguments.get(i + 1))
+    {
+        return fill(Path::new(file));
+    }
+    let full = arguments.iter().any(|argument| argument == "--full");
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
+    runtime.block_on(measure(full));
+}
+
+fn rate(what: &str, count: usize, took: Duration) {
+    println!("{what:<44} {:>12.0} /s", count as f64 / took.as_secs_f64());
+}
+
+fn time(what: &str, since: Instant) {
+    println!("{what:<44} {:>12.2} ms", since.elapsed().as_secs_f64() * 1000.0);
+}
+
+async fn measure(full: bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("punctual.db");
+    let backend = Sqlite(&file);
+    let mut world = World::new(&backend).await;
+
+    let count = 20_000;
+    let start = Instant::now();
+    put(&world, count).await;
+    rate("jobs written, 256 at a time", count, start.elapsed());
+
+    if full {
+        seed(&mut world, &file).await;
+    }
+    fire(&mut world, if full { 100_000 } else { count }).await;
+    if full {
+        pages(&world, &file).await;
+    }
+}
+
+async fn put(world: &World<'_>, count: usize) {
+    let definition = world.minutely_in(60);
+    let standing = model::transition::begin(&definition.rule().expect("a rule"), JobState::Enabled);
+    let mut tasks = tokio::task::JoinSet::new();
+    for i in 0..count {
+        if tasks.len() == 256 {
+            tasks.join_next().await;
+        }
+        let name = format!("job-{i:07}");
+        let write = world.write(&name, definition.clone(), standing.clone(), ExpectedJob::Absent, true);
+        let store = Arc::clone(world.store());
+        tasks.spawn(async move { store.put_job(write).await.expect("it is written") });
+    }
+    tasks.join_all().await;
+}
+
+/// Claims and settles in batches of a thousand.
+async fn fire(world: &mut World<'_>, count: usize) {
+    world.pass(30);
+    let (mut claiming, mut settling) = (Duration::ZERO, Duration::ZERO);
+    let mut fired = 0;
+    while fired < count {
+        let start = Instant::now();
+        let claims = world.claimed(60, 1000).await.claims;
+        claiming += start.elapsed();
+        if claims.is_empty() {
+            break;
+        }
+        fired += claims.len();
+        let attempts: Vec<Attempted> = claims
+            .iter()
+            .filter(|claim| claim.ticket.begin())
+            .map(|claim| world.attempted(claim, true))
+            .collect();
+        let start = Instant::now();
+        world.store().settle(attempts).await.expect("they are settled");
+        settling += start.elapsed();
+    }
+    rate("executions claimed, in batches of 1000", fired, claiming);
+    rate("attempts settled, in batches of 1000", fired, settling);
+}
+
+/// Copies what is there until there is a million jobs and ten million rows of history and ledger.
+async fn seed(world: &mut World<'_>, file: &Path) {
+    println!("… filling the store");
+    world.close();
+    // In a process of its own, so that its memory is not taken for the store's.
+    let filled = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .arg("--fill")
+        .arg(file)
+        .status();
+    assert!(filled.expect("a second process").success());
+    let start = Instant::now();
+    world.restart().await;
+    time("opening it with a million jobs", start);
+    let start = Instant::now();
+    let census = world.store().census().await.expect("a census");
+    time(&format!("counting {} jobs", census.jobs), start);
+    memory();
+}
+
+fn fill(file: &Path) {
+    let db = rusqlite::Connection::open(file).expect("the file");
+    db.execute_batch(
+        "PRAGMA journal_mode = wal; PRAGMA synchronous = off; PRAGMA cache_size = -1000000;
+         BEGIN;
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 49)
+         INSERT INTO jobs (collection_id, name, name_key, seed, state, ahead, executions, failures, faulted, \
+           next_number, next_at, due_at, last_faulted, generation, revision)
+         SELECT collection_id, name || '-' || i, name_key || '-' || i, randomblob(16), state, ahead, 0, 0, 0, \
+           next_number, next_at + i * 600000000, next_at + i * 600000000, 0, 1, revision FROM n, jobs;
+         INSERT INTO definitions SELECT id, (SELECT definition FROM definitions LIMIT 1) FROM jobs
+           WHERE id NOT IN (SELECT job_id FROM definitions);
+         UPDATE collections SET jobs = (SELECT count(*) FROM jobs);
+         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999999)
+         INSERT INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, \
+           message)
+         SELECT 1 + i % 10000, 18000000000000000 + i * 1000, 18000000000000000 + i * 1000, \
+           18000000000000000 + i * 1000, 0, i % 7 = 0, 0, i / 10000, 'Http Action - Response from host: OK' FROM n;
+         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999999)
+         INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, ended_at, tag)
+         SELECT 1 + i % 10000, 1, 18000000000000000 + i * 1000, 18000000000000000 + i * 1000, 1, i / 10000, 0, \
+           iif(i % 1000 = 0, 2, 0), 18000000000000000 + i * 1000, randomblob(16) FROM n;
+         COMMIT;
+         PRAGMA wal_checkpoint (truncate);",
+    )
+    .expect("it is filled");
+}
+
+async fn pages(world: &World<'_>, file: &Path) {
+    let store = world.store();
+    for skip in [0, 500_000, 999_900] {
+        let start = Instant::now();
+        let jobs = store.jobs(&path(), None, Page { skip, top: 100 }).await.expect("a page");
+        assert_eq!(jobs.map(|jobs| jobs.len()), Some(100));
+        time(&format!("100 jobs after {skip}"), start);
+    }
+    let start = Instant::now();
+    store.jobs(&path(), Some(JobState::Enabled), Page { skip: 500_000, top: 100 }).await.expect("a page");
+    time("100 enabled jobs after 500000", start);
+    for skip in [0, 900] {
+        let start = Instant::now();
+        let page = Page { skip, top: 100 };
+        store.history(&path(), "job-0000007", &HistoryQuery::default(), page).await.expect("a page");
+        time(&format!("100 history entries after {skip}"), start);
+    }
+    let trouble = vec![Fate::RanLate, Fate::Faulted, Fate::Skipped, Fate::Missed];
+    let night = Span { from: "2027-01-15T08:00:00Z".parse().ok(), to: None };
+    for (what, query) in [
+        ("everything", LedgerQuery::default()),
+        ("what did not run", LedgerQuery { fates: trouble.clone(), ..Default::default() }),
+        ("what did not run since", LedgerQuery { fates: trouble, due: night, ..Default::default() }),
+        ("of a subscription", LedgerQuery { subscription: Some("sub-1".into()), ..Default::default() }),
+        (
+            "of a job",
+            LedgerQuery { collection: Some(path()), job: Some("job-0000007".into()), ..Default::default() },
+        ),
+    ] {
+        let start = Instant::now();
+        store.ledger(&query, 100).await.expect("a page");
+        time(&format!("100 ledger entries, {what}"), start);
+    }
+
+    // Retention against a writer that wants to know how long it waits.
+    let retention = Retention { before: world.now, history_per_job: 1000 };
+    let (mut slowest, mut bites) = (Duration::ZERO, 0);
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(10) {
+        let bite = Instant::now();
+        if !store.prune(retention).await.expect("it prunes") {
+            break;
+        }
+        slowest = slowest.max(bite.elapsed());
+        bites += 1;
+    }
+    rate("rows of history and ledger removed", bites * 2000, start.elapsed());
+    println!("{:<44} {:>12.2} ms", "the slowest bite", slowest.as_secs_f64() * 1000.0);
+    let start = Instant::now();
+    store.backup(&file.with_extension("backup")).await.expect("a backup");
+    time("a backup", start);
+    memory();
+}
+
+/// What this process holds and has held at the most, where the system tells.
+fn memory() {
+    if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
+        for line in status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM")) {
+            println!("{line}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The promise of the ledger under random steps: every instant of a rule that has passed is in it exactly once.
+//!
+//! A test hands over steps from a generator ([`Step::from_bytes`] makes one of any three bytes); this walks them, lets
+//! everything end, and counts.
+
+use jiff::SignedDuration;
+use model::action::RetryPolicy;
+use model::transition;
+use model::{CatchUp, Cause, Definition, JobState, Overlap, Timestamp};
+
+use super::Backend;
+use super::world::{World, action, path};
+use crate::{Claim, Written};
+
+/// What may happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Time passes, in seconds.
+    Pass(u8),
+    /// The engine claims so many seconds ahead, at most so many.
+    Claim(u8, u8),
+    /// A claim is begun, if its time has come.
+    Begin(u8),
+    /// An attempt ends.
+    Settle(u8, bool),
+    /// A claim is given back.
+    Release(u8),
+    /// The job is changed, but not its timing.
+    Edit,
+    /// A change that was decided on before the last claim is refused or carried out.
+    LateEdit(u8),
+    /// The job is switched off or on.
+    Switch(bool),
+    /// The collection is switched off or on.
+    SwitchCollection(bool),
+    /// Somebody asks for a run.
+    Run,
+    /// The process dies and is started again.
+    Restart,
+}
+
+impl Step {
+    /// A step of any three bytes.
+    pub fn from_bytes([kind, a, b]: [u8; 3]) -> Self {
+        match kind % 16 {
+            0..=2 => Self::Pass(a % 100),
+            3..=5 => Self::Claim(a % 130, 1 + b % 4),
+            6 | 7 => Self::Begin(a),
+            8 | 9 => Self::Settle(a, b.is_multiple_of(2)),
+            10 => Self::Release(a),
+            11 => {
+                if b.is_multiple_of(2) {
+                    Self::Edit
+                } else {
+                    Self::LateEdit(a % 130)
+                }
+            }
+            12 => Self::Switch(a.is_multiple_of(2)),
+            13 => Self::SwitchCollection(a.is_multiple_of(2)),
+            14 => Self::Run,
+            _ => Self::Restart,
+        }
+    }
+}
+
+/// Walks the steps with one job of each policy, and counts in the end.
+pub async fn holds(backend: &dyn Backend, overlap: Overlap, catch_up: CatchUp, steps: &[Step]) {
+    let mut world = World::new(backend).await;
+    let mut definition = Definition { overlap, catch_up, ..world.minutely() };
+    if let Some(RetryPolicy::Fixed { count, .. }) = &mut definition.action.retry {
+        *count = Some(1);
+    }
+    let stored = world.put("job", definition).await;
+    let rule = stored.job.rule.clone();
+    let mut hands = Hands::default();
+    for step in steps {
+        hands.take(&mut world, *step).await;
+    }
+    world.switch_collection(true).await;
+    world.patch("job", JobState::Enabled, |_| ()).await;
+    hands.finish(&mut world).await;
+
+    let ledger = world.ledger().await;
+    let scheduled: Vec<_> = ledger.iter().filter(|entry| entry.cause != Cause::Run).collect();
+    let passed = |until: Timestamp| rule.occurrences().map(|o| o.at).take_while(move |at| *at <= until);
+    for at in passed(world.now) {
+        let entries: Vec<_> =
+            scheduled.iter().filter(|entry| entry.due_at <= at && at <= entry.due_until).collect();
+        assert_eq!(entries.len(), 1, "{at} is accounted for {} times: {entries:#?}", entries.len());
+    }
+    let counted: u64 = scheduled.iter().map(|entry| entry.occurrences).sum();
+    assert_eq!(counted, passed(world.now).count() as u64, "{scheduled:#?}");
+    let asked = ledger.iter().filter(|entry| entry.cause == Cause::Run).count() as u64;
+    assert_eq!(asked, hands.asked);
+    let mut tags: Vec<_> = ledger.iter().filter_map(|entry| entry.tag).collect();
+    tags.sort();
+    tags.dedup();
+    assert_eq!(tags.len(), ledger.iter().filter(|entry| entry.tag.is_some()).count(), "a tag came twice");
+    assert_eq!(world.store().census().await.unwrap().executions, 0);
+}
+
+/// What the engine holds.
+#[derive(Default)]
+struct Hands {
+    claims: Vec<Claim>,
+    begun: Vec<Claim>,
+    asked: u64,
+}
+
+impl Hands {
+    async fn take(&mut self, world: &mut World<'_>, step: Step) {
+        let pick = |len: usize, i: u8| (len > 0).then(|| usize::from(i) % len.max(1));
+        match step {
+            Step::Pass(seconds) => world.pass(i64::from(seconds)),
+            Step::Claim(seconds, most) => {
+                let claimed = world.claimed(i64::from(seconds), u32::from(most)).await;
+                assert!(claimed.claims.len() <= usize::from(most));
+                self.claims.extend(claimed.claims);
+            }
+            Step::Begin(i) => {
+                if let Some(i) = pick(self.claims.len(), i)
+                    && self.claims[i].execution.wake_at.is_some_and(|wake_at| wake_at <= world.now)
+                {
+                    let claim = self.claims.swap_remove(i);
+                    if claim.ticket.begin() {
+                        self.begun.push(claim);
+                    }
+                }
+            }
+            Step::Settle(i, success) => {
+                if let Some(i) = pick(self.begun.len(), i) {
+                    let claim = self.begun.swap_remove(i);
+                    world.settle(&claim, success).await;
+                }
+            }
+            Step::Release(i) => {
+                if let Some(i) = pick(self.claims.len(), i) {
+                    let claim = self.claims.swap_remove(i);
+                    world.store().release(vec![claim.id]).await.unwrap();
+                }
+            }
+            Step::Edit => {
+                let state = world.job("job").await.job.state;
+                world
+                    .patch("job", state, |definition| definition.action = action("http://example.com/e"))
+                    .await;
+            }
+            Step::LateEdit(seconds) => {
+                let stored = world.job("job").await;
+                let write = world.patched(&stored, stored.job.state, |_| ());
+                let claims = world.claim(i64::from(seconds)).await;
+                if let Some(claim) =
+                    claims.iter().find(|claim| claim.execution.wake_at.is_some_and(|at| at <= world.now))
+                {
+                    assert!(claim.ticket.begin());
+                    self.begun.push(claim.clone());
+                }
+                let written = world.store().put_job(write).await.unwrap();
+                assert!(matches!(written, Written::Done(_) | Written::Changed), "{written:?}");
+                self.claims.extend(claims);
+            }
+            Step::Switch(on) => {
+                let state = if on { JobState::Enabled } else { JobState::Disabled };
+                world.patch("job", state, |_| ()).await;
+            }
+            Step::SwitchCollection(on) => {
+                let there = world.store().collection(&path()).await.unwrap().unwrap();
+                if on != (there.collection.state == model::CollectionState::Enabled) {
+                    world.switch_collection(on).await;
+                }
+            }
+            Step::Run => {
+                let job = world.job("job").await.job;
+                // A run while nothing runs would be refused above; whether it is does not matter here.
+                self.asked += 1;
+                let run = transition::run_now(&job, world.seed(), world.now);
+                world.store().add_execution(run).await.unwrap();
+            }
+            Step::Restart => {
+                self.claims.clear();
+                self.begun.clear();
+                world.restart().await;
+            }
+        }
+    }
+
+    /// Lets everything end well.
+    async fn finish(&mut self, world: &mut World<'_>) {
+        for claim in self.begun.drain(..) {
+            world.settle(&claim, true).await;
+        }
+        let ids = self.claims.drain(..).map(|claim| claim.id).collect();
+        world.store().release(ids).await.unwrap();
+        // Retries and paced replays are over by then.
+        let end = world.now.checked_add(SignedDuration::from_mins(10)).unwrap();
+        while world.now <= end {
+            loop {
+                let claims = world.claim(0).await;
+                if claims.is_empty() {
+                    break;
+                }
+                for claim in claims {
+                    assert!(claim.ticket.begin());
+                    world.settle(&claim, true).await;
+                }
+            }
+            world.pass(15);
+        }
+        world.pass(-15);
+    }
+}

@@ -1,0 +1,107 @@
+//! What every backend of [`Store`](crate::Store) must do: one suite, run against each of them.
+//!
+//! A backend says how it is opened ([`Backend`]) and calls [`conformance!`](crate::conformance) in a test of its own,
+//! which makes one test of each behaviour. The random walk of [`accounting`] wants steps from a generator; see there.
+//!
+//! A new behaviour is a function in the module of its subject and a name in the list below.
+
+pub mod accounting;
+pub mod changes;
+pub mod claims;
+pub mod records;
+pub mod resources;
+pub mod settling;
+mod world;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::Timestamp;
+
+use crate::Store;
+
+pub use world::{World, action, path};
+
+/// How a backend is opened.
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// Opens the one store of this backend; what was written before is there. The suite drops a store before it opens
+    /// it again, and takes that for a restart of the process: nobody who held a claim is left.
+    async fn open(&self, now: Timestamp) -> Arc<dyn Store>;
+}
+
+/// Makes a test of each behaviour. The backend is an expression that is evaluated anew for each, in a module of its
+/// own: name things by their full path. It must have the default plans and patience, and be empty.
+///
+/// ```ignore
+/// store::conformance!(crate::fresh());
+/// ```
+#[macro_export]
+macro_rules! conformance {
+    ($backend:expr) => {
+        $crate::conformance! { $backend;
+            resources:
+                collections_are_found_in_any_case,
+                collections_are_sorted_and_paged,
+                collections_expect_a_revision,
+                collections_of_a_plan_are_limited,
+                jobs_are_found_in_any_case,
+                jobs_are_sorted_filtered_and_paged,
+                jobs_of_a_collection_are_limited,
+                jobs_expect_a_standing,
+                jobs_need_a_collection,
+                deleted_names_can_be_used_again,
+                definitions_come_back_as_they_were_written,
+                a_census_counts;
+            claims:
+                what_is_due_is_claimed_once,
+                what_is_ahead_is_claimed_in_time,
+                claims_are_limited_and_say_that_there_is_more,
+                what_is_not_begun_is_still_to_come,
+                what_is_released_is_handed_out_again,
+                a_claim_that_nobody_heard_is_handed_out_again,
+                a_restart_hands_out_again_with_the_same_tag,
+                the_bell_rings_for_what_is_new,
+                runs_that_do_not_overlap_are_skipped,
+                runs_that_wait_follow_each_other,
+                an_outage_is_made_up_by_the_policy,
+                what_somebody_asked_for_is_claimed;
+            changes:
+                a_change_takes_back_what_is_not_begun,
+                a_change_leaves_what_is_begun,
+                a_refused_change_takes_nothing_away,
+                a_change_of_the_timing_accounts_for_what_was_due,
+                disabling_stops_retries,
+                disabling_and_enabling_accounts_for_the_pause,
+                a_replaced_job_counts_anew,
+                deleting_accounts_for_what_was_in_flight,
+                a_disabled_collection_runs_nothing,
+                a_disabled_collection_stops_retries,
+                a_deleted_collection_takes_its_jobs_along;
+            settling:
+                success_counts_and_completes,
+                failures_are_repeated_then_fault,
+                error_actions_follow,
+                an_asked_run_leaves_the_schedule_alone,
+                what_is_settled_twice_counts_once,
+                the_last_occurrence_decides_the_final_state,
+                batches_are_settled_together;
+            records:
+                the_history_is_filtered_and_paged,
+                the_ledger_is_filtered,
+                the_ledger_is_paged,
+                old_records_are_pruned,
+                history_is_cut_to_its_limit,
+                ended_jobs_are_removed,
+                deleted_jobs_leave_in_the_end;
+        }
+    };
+    ($backend:expr; $($subject:ident: $($behaviour:ident),+;)+) => {
+        $(mod $subject {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                $crate::conformance::$subject::$behaviour(&$backend).await;
+            })+
+        })+
+    };
+}

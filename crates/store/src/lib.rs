@@ -1,0 +1,354 @@
+//! Where is it kept?
+//!
+//! [`Store`] is the one seam between the scheduler and a database. It speaks of collections, jobs, claims and
+//! settlements, never of tables; it takes the time as an argument; and it makes each of its changes in one
+//! transaction, or not at all. What a change means is decided by [`model::transition`], which the backends call inside
+//! their transactions: a store keeps and finds, it does not judge.
+//!
+//! # A job's way through the store
+//!
+//! [`put_job`](Store::put_job) writes it and rings the [`Bell`]. [`claim_due`](Store::claim_due) turns occurrences that
+//! are due soon into durable executions and hands them out, each with a [`Ticket`]. Whoever fires one calls
+//! [`Ticket::begin`] first: a change that came in between has cancelled it. [`settle`](Store::settle) takes what the
+//! attempts led to: history, counters, ledger, the next attempt or the end, in one transaction.
+//!
+//! An execution that was claimed and not settled when the process died is handed out again after the next start, with
+//! the same tag. Nothing accepted is lost; duplicates are possible only for what was in flight.
+
+#![forbid(unsafe_code)]
+
+mod bell;
+mod claim;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+mod sqlite;
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use model::{
+    Collection, CollectionPath, Counters, Definition, Execution, Fate, HistoryEntry, HistoryStatus, Job,
+    JobState, LedgerEntry, Plan, Timestamp, Uuid,
+};
+
+pub use bell::Bell;
+pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
+pub use sqlite::{Durability, SqliteSettings, SqliteStore};
+
+/// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The database cannot be reached or is busy beyond patience: the same call may work later.
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+    /// There is no room left to write.
+    #[error("the store is full: {0}")]
+    Full(String),
+    /// What is stored cannot be understood.
+    #[error("the store holds something unreadable: {0}")]
+    Corrupt(String),
+    /// Anything else.
+    #[error("the store failed: {0}")]
+    Failed(String),
+}
+
+/// What a store answers.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Counts the changes of a resource; its ETag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(pub i64);
+
+/// A collection with what the store knows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCollection {
+    /// The collection.
+    pub collection: Collection,
+    /// Its revision.
+    pub revision: Revision,
+}
+
+/// A job with what the store knows of it. Occurrences that are claimed but not begun count as still to come.
+#[derive(Debug, Clone)]
+pub struct StoredJob {
+    /// The job.
+    pub job: Job,
+    /// Its collection's path, in the case it was created with.
+    pub collection: CollectionPath,
+    /// Its revision.
+    pub revision: Revision,
+}
+
+/// What the writer of a resource takes for granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// It is not there.
+    Absent,
+    /// It is there, unchanged since this revision.
+    Revision(Revision),
+}
+
+/// How a write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// It is done.
+    Done(Revision),
+    /// Something the writer took for granted is no longer so: load and decide again.
+    Changed,
+    /// The limit that came with the write is reached: this many are there.
+    Full(u64),
+    /// The collection is not there.
+    NoCollection,
+}
+
+/// A collection to be written.
+#[derive(Debug, Clone)]
+pub struct CollectionWrite {
+    /// The collection.
+    pub collection: Collection,
+    /// What is there now.
+    pub expected: Expected,
+    /// The most collections of this plan in the subscription, this one included.
+    pub most: Option<(Plan, u32)>,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A job to be written.
+#[derive(Debug, Clone)]
+pub struct JobWrite {
+    /// Where.
+    pub collection: CollectionPath,
+    /// Its name; an existing job keeps the case it was created with.
+    pub name: String,
+    /// What was asked for.
+    pub definition: Definition,
+    /// Where the job stands now; its ledger entry, if any, is written too.
+    pub standing: model::transition::Standing,
+    /// What the writer took for granted.
+    pub expected: ExpectedJob,
+    /// Whether it replaces the job as a whole: counters begin anew, and what runs no longer counts for it.
+    pub replace: bool,
+    /// What execution tags are made from, where the job is new or replaced.
+    pub seed: Uuid,
+    /// The most jobs in the collection, this one included.
+    pub most: Option<u32>,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// What the writer of a job takes for granted: the job is not there, or stands exactly so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpectedJob {
+    /// It is not there.
+    Absent,
+    /// It is there: unchanged, and with this occurrence still to come.
+    Standing {
+        /// The revision.
+        revision: Revision,
+        /// The number of its next occurrence.
+        next_number: u32,
+        /// When that is due.
+        next_at: Option<Timestamp>,
+    },
+}
+
+/// How a deletion ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deleted {
+    /// It is gone.
+    Done,
+    /// It was not there.
+    Absent,
+    /// It has another revision.
+    Changed,
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// How many to leave out.
+    pub skip: u64,
+    /// How many at the most.
+    pub top: u32,
+}
+
+/// Which entries of a history.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HistoryQuery {
+    /// Only these.
+    pub status: Option<HistoryStatus>,
+    /// Only the action's (`Some(false)`) or only error actions' (`Some(true)`).
+    pub error_action: Option<bool>,
+    /// Only attempts that began within.
+    pub started: Span,
+    /// Only attempts that ended within.
+    pub ended: Span,
+}
+
+/// A span of time; both ends are included, an end that is `None` is open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Span {
+    /// From.
+    pub from: Option<Timestamp>,
+    /// To.
+    pub to: Option<Timestamp>,
+}
+
+/// A history entry with what the store knows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredHistory {
+    /// Raised with every entry of the store.
+    pub serial: i64,
+    /// The entry.
+    pub entry: HistoryEntry,
+}
+
+/// Which entries of the ledger, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LedgerQuery {
+    /// Only what was due within.
+    pub due: Span,
+    /// Only these fates; empty means all.
+    pub fates: Vec<Fate>,
+    /// Only of this subscription.
+    pub subscription: Option<String>,
+    /// Only of this collection.
+    pub collection: Option<CollectionPath>,
+    /// Only of this job of the collection.
+    pub job: Option<String>,
+    /// Only entries before this one, for the next page: the due time and serial of the last entry seen.
+    pub before: Option<(Timestamp, i64)>,
+}
+
+/// A ledger entry with what the store knows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredLedger {
+    /// Raised with every entry of the store.
+    pub serial: i64,
+    /// The collection's path.
+    pub collection: CollectionPath,
+    /// The job's name; kept even after the job is deleted.
+    pub job: String,
+    /// The entry.
+    pub entry: LedgerEntry,
+}
+
+/// What is kept how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// History and ledger entries that ended before are removed, and jobs that came to their end before.
+    pub before: Timestamp,
+    /// The most history entries of one job.
+    pub history_per_job: u32,
+}
+
+/// How much is there; for start-up messages and metrics.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Collections.
+    pub collections: u64,
+    /// Jobs.
+    pub jobs: u64,
+    /// Executions in flight or waiting.
+    pub executions: u64,
+}
+
+/// A database, as the scheduler sees it.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Rings after every change that may make something due earlier.
+    fn bell(&self) -> &Bell;
+
+    /// A collection, by its path in any case.
+    async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>>;
+
+    /// Collections of a subscription or of one of its groups, sorted by group and name in any case.
+    async fn collections(
+        &self,
+        subscription: &str,
+        group: Option<&str>,
+        page: Page,
+    ) -> Result<Vec<StoredCollection>>;
+
+    /// Writes a collection. One that is no longer enabled takes back what of its jobs is claimed and not begun.
+    async fn put_collection(&self, write: CollectionWrite) -> Result<Written>;
+
+    /// Deletes a collection with its jobs and their history. What was in flight is entered in the ledger.
+    async fn delete_collection(
+        &self,
+        path: &CollectionPath,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted>;
+
+    /// A job, by its name in any case.
+    async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>>;
+
+    /// Jobs of a collection, sorted by name in any case; `None` where the collection is not there.
+    async fn jobs(
+        &self,
+        collection: &CollectionPath,
+        state: Option<JobState>,
+        page: Page,
+    ) -> Result<Option<Vec<StoredJob>>>;
+
+    /// How many jobs a collection has, and the shortest distance between two occurrences that `fastest` finds.
+    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;
+
+    /// Writes a job. Its claims that are not begun are taken back; executions that are go on with the definition they
+    /// began with, unless the job is disabled now: then what waits for a retry is given up.
+    async fn put_job(&self, write: JobWrite) -> Result<Written>;
+
+    /// Deletes a job with its history. What was in flight is entered in the ledger.
+    async fn delete_job(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted>;
+
+    /// Adds an execution that somebody asked for.
+    async fn add_execution(&self, execution: Execution) -> Result<()>;
+
+    /// Entries of a job's history, newest first; `None` where the job is not there.
+    async fn history(
+        &self,
+        collection: &CollectionPath,
+        job: &str,
+        query: &HistoryQuery,
+        page: Page,
+    ) -> Result<Option<Vec<StoredHistory>>>;
+
+    /// Entries of the ledger, newest first.
+    async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>>;
+
+    /// Claims what is due until an instant, at most so many executions: durable when this answers.
+    async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed>;
+
+    /// Writes what attempts led to, all of them in one transaction.
+    async fn settle(&self, attempts: Vec<Attempted>) -> Result<()>;
+
+    /// Gives claims back that were not begun, so that they are handed out again.
+    async fn release(&self, executions: Vec<ExecutionId>) -> Result<()>;
+
+    /// Removes a little of what is older than it must be kept; whether there is more.
+    async fn prune(&self, retention: Retention) -> Result<bool>;
+
+    /// How much is there.
+    async fn census(&self) -> Result<Census>;
+
+    /// Copies the whole store to a file while it is in use.
+    async fn backup(&self, to: &Path) -> Result<()>;
+}
+
+/// What a job's counters are after something was added.
+pub fn add(counters: Counters, tally: Counters) -> Counters {
+    Counters {
+        executions: counters.executions + tally.executions,
+        failures: counters.failures + tally.failures,
+        faulted: counters.faulted + tally.faulted,
+        last_execution: tally.last_execution.max(counters.last_execution),
+    }
+}

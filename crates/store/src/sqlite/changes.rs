@@ -1,0 +1,317 @@
+//! What a change of a job means for what is in flight.
+//!
+//! Each change goes through the job's executions: what was claimed ahead and is not begun is taken back, what is begun
+//! goes on with the definition it began with, and what cannot go on is entered in the ledger. Tickets are cancelled
+//! last, when it is certain that the change will be made; `tickets.rs` says what happens if the commit then fails.
+
+use jiff::Timestamp;
+use model::transition;
+use model::{Cause, CollectionPath, Counters, Fate, JobState, Overlap, Reason};
+use rusqlite::params;
+
+use super::codec::{Coded, key, ticks, to_json};
+use super::executions::{self, ExecutionRow, Restored};
+use super::fault::Outcome;
+use super::jobs::{self, JobRow};
+use super::writer::Work;
+use super::{collections, known, ledger, revisions};
+use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
+
+/// See [`Store::put_job`](crate::Store::put_job).
+pub(super) fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written> {
+    let db = work.db;
+    let Some(collection) = collections::find(db, &write.collection)? else {
+        return Ok(Written::NoCollection);
+    };
+    match (jobs::find(db, collection, &write.name)?, write.expected) {
+        (None, ExpectedJob::Absent) => create(work, collection, write),
+        (Some(row), ExpectedJob::Standing { revision, next_number, next_at }) => {
+            let executions = executions::of_job(db, row.id)?;
+            let restored = executions::restored(&row, &executions, work.tickets);
+            let as_expected = Revision(row.revision) == revision
+                && restored.next_number == next_number
+                && restored.next_at.map(ticks) == next_at.map(ticks);
+            if as_expected && take_back(work, &restored)? {
+                update(work, row, &executions, &restored, write)
+            } else {
+                Ok(Written::Changed)
+            }
+        }
+        _ => Ok(Written::Changed),
+    }
+}
+
+/// Takes back what a job's standing was restored from: all of it, or nothing.
+fn take_back(work: &mut Work<'_>, restored: &Restored) -> Outcome<bool> {
+    for (i, id) in restored.taken_back.iter().enumerate() {
+        if !work.tickets.take_back(*id) {
+            // Begun this very moment. The others lost their tickets for nothing: they are handed out again.
+            for id in &restored.taken_back[..i] {
+                executions::set_free(work.db, work.tickets, *id)?;
+            }
+            work.ring = true;
+            return Ok(false);
+        }
+    }
+    for id in &restored.taken_back {
+        executions::delete(work.db, work.tickets, *id)?;
+    }
+    Ok(true)
+}
+
+fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Written> {
+    let db = work.db;
+    let (there, enabled): (u64, bool) = db
+        .prepare_cached("SELECT jobs, enabled FROM collections WHERE id = ?1")?
+        .query_row(params![collection], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if write.most.is_some_and(|most| there >= u64::from(most)) {
+        return Ok(Written::Full(there));
+    }
+    let standing = &write.standing;
+    let revision = revisions::next(db)?;
+    let due_at = standing.next_at.filter(|_| enabled).map(ticks);
+    let id = db
+        .prepare_cached(
+            "INSERT INTO jobs (collection_id, name, name_key, seed, state, ahead, executions, failures, faulted, \
+             next_number, next_at, due_at, paused_at, last_faulted, generation, revision) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, ?7, ?8, ?9, ?10, 0, 1, ?11)",
+        )?
+        .insert(params![
+            collection,
+            write.name,
+            key(&write.name),
+            write.seed.as_bytes(),
+            standing.state.code(),
+            write.definition.overlap == Overlap::Allow,
+            standing.next_number,
+            standing.next_at.map(ticks),
+            due_at,
+            paused_at(None, write).map(ticks),
+            revision,
+        ])?;
+    db.prepare_cached("INSERT INTO definitions (job_id, definition) VALUES (?1, ?2)")?
+        .execute(params![id, to_json(&write.definition)?])?;
+    db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
+        .execute(params![collection])?;
+    work.ring |= due_at.is_some();
+    Ok(Written::Done(Revision(revision)))
+}
+
+fn update(
+    work: &mut Work<'_>,
+    mut row: JobRow,
+    executions: &[ExecutionRow],
+    restored: &Restored,
+    write: &JobWrite,
+) -> Outcome<Written> {
+    let db = work.db;
+    let standing = &write.standing;
+    let reason = if standing.state == JobState::Disabled { Reason::JobDisabled } else { Reason::JobChanged };
+    row.next_number = restored.next_number;
+    row.next_at = restored.next_at;
+    if write.replace || standing.next_at.map(ticks) != row.next_at.map(ticks) {
+        enter_overtaken(work, row.clone(), reason, write.now)?;
+    }
+    let in_flight = executions.iter().filter(|execution| !restored.taken_back.contains(&execution.id));
+    carry_over(work, &row, in_flight, write)?;
+    if let Some(entry) = &standing.ledger {
+        ledger::insert(db, row.collection_id, entry)?;
+    }
+
+    let paused_at = paused_at(Some(&row), write);
+    if write.replace {
+        row.counters = Counters::default();
+        row.last_faulted = false;
+        row.seed = write.seed;
+        row.generation += 1;
+    }
+    let resting = !executions::any(db, row.id)?;
+    let state = if resting {
+        transition::at_rest(standing.state, standing.next_at, row.last_faulted)
+    } else {
+        standing.state
+    };
+    let revision = revisions::next(db)?;
+    let due_at = standing.next_at.filter(|_| row.collection.enabled).map(ticks);
+    db.prepare_cached(
+        "UPDATE jobs SET seed = ?2, state = ?3, ahead = ?4, executions = ?5, failures = ?6, faulted = ?7, \
+         last_execution = ?8, next_number = ?9, next_at = ?10, due_at = ?11, paused_at = ?12, last_faulted = ?13, \
+         generation = ?14, revision = ?15, ended_at = ?16 WHERE id = ?1",
+    )?
+    .execute(params![
+        row.id,
+        row.seed.as_bytes(),
+        state.code(),
+        write.definition.overlap == Overlap::Allow,
+        row.counters.executions,
+        row.counters.failures,
+        row.counters.faulted,
+        row.counters.last_execution.map(ticks),
+        standing.next_number,
+        standing.next_at.map(ticks),
+        due_at,
+        paused_at.map(ticks),
+        row.last_faulted,
+        row.generation,
+        revision,
+        state.is_final().then(|| ticks(write.now)),
+    ])?;
+    db.prepare_cached("UPDATE definitions SET definition = ?2 WHERE job_id = ?1")?
+        .execute(params![row.id, to_json(&write.definition)?])?;
+    work.ring |= due_at.is_some();
+    Ok(Written::Done(Revision(revision)))
+}
+
+/// Since when a written job is switched off.
+fn paused_at(before: Option<&JobRow>, write: &JobWrite) -> Option<Timestamp> {
+    if write.standing.state != JobState::Disabled {
+        return None;
+    }
+    let before = before.filter(|_| !write.replace).and_then(|row| row.paused_at);
+    Some(before.unwrap_or(write.now))
+}
+
+/// What becomes of executions whose job is changed.
+fn carry_over<'e>(
+    work: &mut Work<'_>,
+    row: &JobRow,
+    executions: impl Iterator<Item = &'e ExecutionRow>,
+    write: &JobWrite,
+) -> Outcome<()> {
+    let db = work.db;
+    let disabled = write.standing.state == JobState::Disabled;
+    let mut definition = None;
+    for execution in executions {
+        let id = execution.id;
+        let waits_for_retry = execution.is_under_way() && !disabled;
+        if waits_for_retry || !work.tickets.take_back(id) {
+            let text = match &mut definition {
+                Some(text) => text,
+                none => none.insert(known::definition_text(db, row.id)?),
+            };
+            db.prepare_cached("UPDATE executions SET definition = ?2 WHERE id = ?1 AND definition IS NULL")?
+                .execute(params![id, &*text])?;
+        } else if disabled {
+            give_up(work, row, execution, Reason::JobDisabled, write.now)?;
+        } else if write.replace && execution.cause != Cause::Run {
+            give_up(work, row, execution, Reason::JobChanged, write.now)?;
+        } else {
+            // Not begun: it runs what the job says now.
+            let generation = row.generation + i64::from(write.replace);
+            db.prepare_cached("UPDATE executions SET generation = ?2 WHERE id = ?1")?
+                .execute(params![id, generation])?;
+            executions::set_free(db, work.tickets, id)?;
+            work.ring = true;
+        }
+    }
+    Ok(())
+}
+
+/// Enters an execution in the ledger that nobody will carry out.
+fn give_up(
+    work: &mut Work<'_>,
+    row: &JobRow,
+    execution: &ExecutionRow,
+    reason: Reason,
+    now: Timestamp,
+) -> Outcome<()> {
+    let entry = transition::abandon(&execution.execution(), Fate::Skipped, reason, now);
+    ledger::insert(work.db, row.collection_id, &entry)?;
+    executions::delete(work.db, work.tickets, execution.id)
+}
+
+/// Enters in the ledger what of a job is due and not claimed, and will not be.
+pub(super) fn enter_overtaken(
+    work: &mut Work<'_>,
+    row: JobRow,
+    reason: Reason,
+    now: Timestamp,
+) -> Outcome<()> {
+    if row.state != JobState::Enabled || row.next_at.is_none_or(|next_at| next_at > now) {
+        return Ok(());
+    }
+    let known = work.known.load(work.db, &row)?;
+    if let Some(entry) = transition::overtaken(&known.job, reason, now) {
+        ledger::insert(work.db, row.collection_id, &entry)?;
+    }
+    Ok(())
+}
+
+/// Stops a job whose collection is switched off: what is begun ends, nothing else does.
+pub(super) fn pause(work: &mut Work<'_>, row: JobRow, reason: Reason, now: Timestamp) -> Outcome<()> {
+    let db = work.db;
+    let executions = executions::of_job(db, row.id)?;
+    let restored = executions::restored(&row, &executions, work.tickets);
+    let mut taken_back = Vec::new();
+    for id in restored.taken_back {
+        if !work.tickets.take_back(id) {
+            // Begun this very moment, and so are those before it.
+            break;
+        }
+        taken_back.push(id);
+    }
+    for execution in &executions {
+        if taken_back.contains(&execution.id) {
+            executions::delete(db, work.tickets, execution.id)?;
+        } else if work.tickets.take_back(execution.id) {
+            give_up(work, &row, execution, reason, now)?;
+        }
+    }
+    let next = taken_back.last().and_then(|id| executions.iter().find(|execution| execution.id == *id));
+    if let Some(next) = next {
+        db.prepare_cached("UPDATE jobs SET next_number = ?2, next_at = ?3 WHERE id = ?1")?
+            .execute(params![row.id, next.number, ticks(next.due_at)])?;
+    }
+    Ok(())
+}
+
+/// See [`Store::delete_job`](crate::Store::delete_job).
+pub(super) fn delete_job(
+    work: &mut Work<'_>,
+    path: &CollectionPath,
+    name: &str,
+    expected: Option<Revision>,
+    now: Timestamp,
+) -> Outcome<Deleted> {
+    let Some(collection) = collections::find(work.db, path)? else { return Ok(Deleted::Absent) };
+    let Some(row) = jobs::find(work.db, collection, name)? else { return Ok(Deleted::Absent) };
+    if expected.is_some_and(|expected| expected != Revision(row.revision)) {
+        return Ok(Deleted::Changed);
+    }
+    delete(work, row, now)?;
+    Ok(Deleted::Done)
+}
+
+/// Deletes a job, save for what the ledger needs.
+pub(super) fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcome<()> {
+    let (db, id, collection) = (work.db, row.id, row.collection_id);
+    abandon_all(work, row.clone(), now)?;
+    enter_overtaken(work, row, Reason::JobDeleted, now)?;
+    // The history goes in the background, a little at a time.
+    db.prepare_cached(
+        "UPDATE jobs SET deleted_at = ?2, sweep = 1, next_at = NULL, due_at = NULL, seed = zeroblob(16)
+         WHERE id = ?1",
+    )?
+    .execute(params![id, ticks(now)])?;
+    db.prepare_cached("DELETE FROM definitions WHERE job_id = ?1")?.execute(params![id])?;
+    db.prepare_cached("UPDATE collections SET jobs = jobs - 1 WHERE id = ?1")?
+        .execute(params![collection])?;
+    Ok(())
+}
+
+/// Gives up all that is in flight of a job that is being deleted.
+pub(super) fn abandon_all(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcome<()> {
+    for mut execution in executions::of_job(work.db, row.id)? {
+        let begun = !work.tickets.take_back(execution.id);
+        if begun {
+            // Its call is on the way; how it ends nobody will know.
+            execution.started_at = execution.started_at.or(Some(execution.wake_at.unwrap_or(now).min(now)));
+        } else if execution.ahead && !execution.is_under_way() && execution.due_at > now {
+            // It was never due.
+            executions::delete(work.db, work.tickets, execution.id)?;
+            continue;
+        }
+        give_up(work, &row, &execution, Reason::JobDeleted, now)?;
+    }
+    Ok(())
+}

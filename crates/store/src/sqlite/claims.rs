@@ -1,0 +1,281 @@
+//! Claims: what is due becomes durable, is handed out, and is given back.
+
+use jiff::Timestamp;
+use model::transition::{self, Busy};
+use model::{Definition, JobState, Overlap};
+use rusqlite::{Connection, params};
+
+use super::codec::{Coded, from_json, instant_or_none, ticks};
+use super::executions::{self, ExecutionRow};
+use super::fault::{Fault, Outcome};
+use super::jobs::{self, JobRow};
+use super::tickets::Tickets;
+use super::writer::{Shared, Work};
+use super::{history, known, ledger, revisions};
+use crate::{Claim, Claimed, ExecutionId};
+
+/// See [`Store::claim_due`](crate::Store::claim_due).
+pub(super) fn claim_due(
+    work: &mut Work<'_>,
+    now: Timestamp,
+    until: Timestamp,
+    most: usize,
+) -> Outcome<Claimed> {
+    for id in work.tickets.find_lost() {
+        executions::set_free(work.db, work.tickets, id)?;
+    }
+    let mut claims = Vec::new();
+    claim_waiting(work, until, most, &mut claims)?;
+
+    // A job that is due may bring no execution, so jobs are counted too: one claim takes a bounded time even when a
+    // million jobs were missed.
+    let mut jobs_left = most;
+    while claims.len() < most && jobs_left > 0 {
+        let rows = due_jobs(work.db, now, until, jobs_left.min(most - claims.len()))?;
+        if rows.is_empty() {
+            break;
+        }
+        jobs_left -= rows.len();
+        for row in rows {
+            advance(work, &row, now, until, most, &mut claims)?;
+        }
+    }
+    claims.sort_by_key(|claim: &Claim| claim.execution.wake_at);
+
+    let soonest = Soonest::look(work.db)?;
+    let more = soonest.waiting.is_some_and(|at| at <= until)
+        || soonest.ahead.is_some_and(|at| at <= until)
+        || soonest.on_time.is_some_and(|at| at <= now);
+    let next_at = [soonest.waiting, soonest.ahead, soonest.on_time].into_iter().flatten().min();
+    Ok(Claimed { claims, more, next_at })
+}
+
+/// A claim that nobody was there to take.
+pub(super) fn unheard(claimed: Claimed, shared: &Shared) {
+    shared
+        .tickets
+        .lose(claimed.claims.into_iter().filter(|claim| claim.ticket.cancel()).map(|claim| claim.id.0));
+    shared.bell.ring();
+}
+
+/// Executions whose time has come: retries, error actions, what was asked for, what a crash left behind.
+fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mut Vec<Claim>) -> Outcome<()> {
+    let mut waiting = Vec::new();
+    {
+        let mut statement = work.db.prepare_cached(&format!(
+            "SELECT {}, {}, e.definition
+             FROM executions e INDEXED BY executions_waiting
+             JOIN jobs j ON j.id = e.job_id
+             JOIN collections c ON c.id = j.collection_id
+             WHERE e.claimed = 0 AND e.wake_at IS NOT NULL AND e.wake_at <= ?1
+             ORDER BY e.wake_at LIMIT ?2",
+            jobs::COLUMNS,
+            executions::COLUMNS
+        ))?;
+        let mut rows = statement.query(params![ticks(until), most as i64])?;
+        while let Some(row) = rows.next()? {
+            let own: Option<String> = row.get(jobs::WIDTH + executions::WIDTH)?;
+            waiting.push((JobRow::read(row)?, ExecutionRow::read(row, jobs::WIDTH)?, own));
+        }
+    }
+    for (job, execution, own) in waiting {
+        let id = execution.id;
+        let claimed_job = match own {
+            None => work.known.load(work.db, &job).map(|known| known.claimed.clone()),
+            Some(text) => from_json::<Definition>(&text, "executions.definition", id)
+                .and_then(|definition| known::claimed_job(work.db, &job, definition)),
+        };
+        let claimed_job = match claimed_job {
+            Err(Fault::Unreadable(why)) => {
+                tracing::error!(job = %job.name, why, "an execution is set aside: its definition is unreadable");
+                // It stays accounted for, and does not keep others waiting.
+                work.db
+                    .prepare_cached("UPDATE executions SET wake_at = NULL WHERE id = ?1")?
+                    .execute(params![id])?;
+                continue;
+            }
+            other => other?,
+        };
+        work.db.prepare_cached("UPDATE executions SET claimed = 1 WHERE id = ?1")?.execute(params![id])?;
+        claims.push(Claim {
+            id: ExecutionId(id),
+            execution: execution.execution(),
+            job: claimed_job,
+            ticket: work.tickets.hand_out(id),
+        });
+    }
+    Ok(())
+}
+
+/// Jobs to ask, soonest first: those that may be claimed ahead until an instant, the others when they are due.
+fn due_jobs(db: &Connection, now: Timestamp, until: Timestamp, most: usize) -> Outcome<Vec<JobRow>> {
+    let mut found = Vec::new();
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {} FROM jobs j INDEXED BY jobs_due
+         JOIN collections c ON c.id = j.collection_id
+         WHERE j.ahead = ?1 AND j.due_at IS NOT NULL AND j.due_at <= ?2
+         ORDER BY j.due_at LIMIT ?3",
+        jobs::COLUMNS
+    ))?;
+    for (ahead, end) in [(true, until), (false, now)] {
+        let mut rows = statement.query(params![ahead, ticks(end), most as i64])?;
+        while let Some(row) = rows.next()? {
+            found.push(JobRow::read(row)?);
+        }
+    }
+    found.sort_by_key(|row| row.next_at);
+    found.truncate(most);
+    Ok(found)
+}
+
+/// Turns what is due of a job into executions and ledger entries, and moves it on.
+fn advance(
+    work: &mut Work<'_>,
+    row: &JobRow,
+    now: Timestamp,
+    until: Timestamp,
+    most: usize,
+    claims: &mut Vec<Claim>,
+) -> Outcome<()> {
+    let known = match work.known.load(work.db, row) {
+        Err(Fault::Unreadable(why)) => {
+            tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
+            return set_due(work.db, row.id, None);
+        }
+        other => other?,
+    };
+    let busy = match known.job.definition.overlap {
+        Overlap::Allow => Busy::default(),
+        Overlap::Skip | Overlap::Queue => busy(work.db, row.id)?,
+    };
+    let due = transition::due(&known.job, row.collection.resumed_at, busy, now, &work.settings.patience);
+    if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
+        tracing::error!(job = %row.name, "a job is set aside: it is due, and nothing follows from it");
+        return set_due(work.db, row.id, None);
+    }
+    let claimed_job = known.claimed.clone();
+
+    for entry in &due.ledger {
+        ledger::insert(work.db, row.collection_id, entry)?;
+    }
+    for entry in &due.history {
+        history::insert(work, row.id, row.history_total, entry)?;
+    }
+    if !due.history.is_empty() {
+        work.db
+            .prepare_cached("UPDATE jobs SET history_total = history_total + ?2 WHERE id = ?1")?
+            .execute(params![row.id, due.history.len() as i64])?;
+    }
+    let left = !due.executions.is_empty();
+    for execution in due.executions {
+        let claimed = claims.len() < most && execution.wake_at.is_some_and(|wake_at| wake_at <= until);
+        let id = executions::insert(work.db, &execution, execution.occurrence.at > now, claimed)?;
+        if claimed {
+            claims.push(Claim {
+                id: ExecutionId(id),
+                execution,
+                job: claimed_job.clone(),
+                ticket: work.tickets.hand_out(id),
+            });
+        }
+    }
+    work.db
+        .prepare_cached("UPDATE jobs SET next_number = ?2, next_at = ?3, due_at = ?3 WHERE id = ?1")?
+        .execute(params![row.id, due.next_number, due.next_at.map(ticks)])?;
+    if due.next_at.is_none() && !left {
+        come_to_rest(work.db, row.id, row.state, None, row.last_faulted, now)?;
+    }
+    Ok(())
+}
+
+/// Ends a job that has neither occurrences nor executions left.
+///
+/// The state is part of what a client sees and decides by, so it gets a new revision.
+pub(super) fn come_to_rest(
+    db: &Connection,
+    job: i64,
+    state: JobState,
+    next_at: Option<Timestamp>,
+    last_faulted: bool,
+    now: Timestamp,
+) -> Outcome<()> {
+    let at_rest = transition::at_rest(state, next_at, last_faulted);
+    if at_rest == state || executions::any(db, job)? {
+        return Ok(());
+    }
+    db.prepare_cached("UPDATE jobs SET state = ?2, ended_at = ?3, revision = ?4 WHERE id = ?1")?
+        .execute(params![job, at_rest.code(), ticks(now), revisions::next(db)?])?;
+    Ok(())
+}
+
+fn set_due(db: &Connection, job: i64, due_at: Option<Timestamp>) -> Outcome<()> {
+    db.prepare_cached("UPDATE jobs SET due_at = ?2 WHERE id = ?1")?
+        .execute(params![job, due_at.map(ticks)])?;
+    Ok(())
+}
+
+fn busy(db: &Connection, job: i64) -> Outcome<Busy> {
+    let mut statement = db.prepare_cached(
+        "SELECT count(wake_at), count(*) - count(wake_at) FROM executions WHERE job_id = ?1",
+    )?;
+    Ok(statement.query_row(params![job], |row| Ok(Busy { active: row.get(0)?, queued: row.get(1)? }))?)
+}
+
+/// What becomes due next, each the first entry of an index.
+struct Soonest {
+    waiting: Option<Timestamp>,
+    ahead: Option<Timestamp>,
+    on_time: Option<Timestamp>,
+}
+
+impl Soonest {
+    fn look(db: &Connection) -> Outcome<Self> {
+        let mut statement = db.prepare_cached(
+            "SELECT (SELECT min(wake_at) FROM executions INDEXED BY executions_waiting
+                     WHERE claimed = 0 AND wake_at IS NOT NULL),
+                    (SELECT min(due_at) FROM jobs INDEXED BY jobs_due WHERE ahead = 1 AND due_at IS NOT NULL),
+                    (SELECT min(due_at) FROM jobs INDEXED BY jobs_due WHERE ahead = 0 AND due_at IS NOT NULL)",
+        )?;
+        Ok(statement.query_row([], |row| {
+            Ok(Self {
+                waiting: instant_or_none(row, 0)?,
+                ahead: instant_or_none(row, 1)?,
+                on_time: instant_or_none(row, 2)?,
+            })
+        })?)
+    }
+}
+
+/// See [`Store::release`](crate::Store::release).
+pub(super) fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome<()> {
+    for id in ids {
+        if work.tickets.take_back(id.0) {
+            executions::set_free(work.db, work.tickets, id.0)?;
+            work.ring = true;
+        }
+    }
+    Ok(())
+}
+
+/// Sets claims free whose process is gone.
+///
+/// Whether they were begun cannot be known: those that were due by now are executions for good.
+pub(super) fn free_all(db: &Connection, now: Timestamp) -> Outcome<()> {
+    db.execute(
+        "UPDATE executions SET claimed = 0, ahead = (ahead AND due_at > ?1) WHERE claimed = 1",
+        params![ticks(now)],
+    )?;
+    Ok(())
+}
+
+/// Sets claims free that this process knows nothing of.
+pub(super) fn free_unheld(db: &Connection, tickets: &Tickets) -> Outcome<()> {
+    let claimed: Vec<i64> = db
+        .prepare("SELECT id FROM executions WHERE claimed = 1")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for id in claimed.into_iter().filter(|id| !tickets.holds(*id)) {
+        db.execute("UPDATE executions SET claimed = 0, ahead = 0 WHERE id = ?1", params![id])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! Collections.
+
+use model::{CollectionPath, CollectionState, Plan, Reason};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::codec::{from_json, key, ticks, to_json};
+use super::fault::{Fault, Outcome};
+use super::writer::Work;
+use super::{changes, jobs, revisions};
+use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
+
+/// A plan by the name it is stored under.
+pub(super) fn plan(name: &str, row: i64) -> Outcome<Plan> {
+    let plan = Plan::ALL.into_iter().find(|plan| plan.name() == name);
+    plan.ok_or_else(|| Fault::unreadable("collections.plan", row, format!("'{name}' is no plan")))
+}
+
+/// The number of a living collection.
+pub(super) fn find(db: &Connection, path: &CollectionPath) -> Outcome<Option<i64>> {
+    let mut statement = db.prepare_cached(
+        "SELECT id FROM collections
+         WHERE subscription_key = ?1 AND group_key = ?2 AND name_key = ?3 AND deleted_at IS NULL",
+    )?;
+    let keys = params![key(&path.subscription), key(&path.group), key(&path.name)];
+    Ok(statement.query_row(keys, |row| row.get(0)).optional()?)
+}
+
+/// See [`Store::collection`](crate::Store::collection).
+pub(super) fn collection(db: &Connection, path: &CollectionPath) -> Outcome<Option<StoredCollection>> {
+    find(db, path)?.map(|id| by_id(db, id)).transpose()
+}
+
+fn by_id(db: &Connection, id: i64) -> Outcome<StoredCollection> {
+    let mut statement = db.prepare_cached("SELECT document, revision FROM collections WHERE id = ?1")?;
+    let (document, revision): (String, i64) =
+        statement.query_row(params![id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(StoredCollection {
+        collection: from_json(&document, "collections.document", id)?,
+        revision: Revision(revision),
+    })
+}
+
+/// See [`Store::collections`](crate::Store::collections).
+pub(super) fn collections(
+    db: &Connection,
+    subscription: &str,
+    group: Option<&str>,
+    page: Page,
+) -> Outcome<Vec<StoredCollection>> {
+    let filter = if group.is_some() { "AND group_key = ?2" } else { "AND ?2 IS NULL" };
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT id FROM collections WHERE subscription_key = ?1 {filter} AND deleted_at IS NULL
+         ORDER BY group_key, name_key LIMIT ?3 OFFSET ?4"
+    ))?;
+    let skip = i64::try_from(page.skip).unwrap_or(i64::MAX);
+    let page = params![key(subscription), group.map(key), page.top, skip];
+    let ids: Vec<i64> = statement.query_map(page, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    ids.into_iter().map(|id| by_id(db, id)).collect()
+}
+
+/// See [`Store::put_collection`](crate::Store::put_collection).
+pub(super) fn put(work: &mut Work<'_>, write: CollectionWrite) -> Outcome<Written> {
+    let db = work.db;
+    let CollectionWrite { mut collection, expected, most, now } = write;
+    let id = find(db, &collection.path)?;
+    let before = id.map(|id| by_id(db, id)).transpose()?;
+    match (&before, expected) {
+        (None, Expected::Absent) => {}
+        (Some(before), Expected::Revision(revision)) if before.revision == revision => {}
+        _ => return Ok(Written::Changed),
+    }
+    if let Some((plan, most)) = most.filter(|(plan, _)| {
+        // One that has its place keeps it, even where the limit was lowered.
+        before.as_ref().is_none_or(|before| before.collection.plan != *plan)
+    }) {
+        let mut statement = db.prepare_cached(
+            "SELECT count(*) FROM collections WHERE subscription_key = ?1 AND plan = ?2 AND deleted_at IS NULL",
+        )?;
+        let there: u64 = statement
+            .query_row(params![key(&collection.path.subscription), plan.name()], |row| row.get(0))?;
+        if there >= u64::from(most) {
+            return Ok(Written::Full(there));
+        }
+    }
+
+    let enabled = collection.state == CollectionState::Enabled;
+    let revision = revisions::next(db)?;
+    let (Some(id), Some(before)) = (id, before) else {
+        let mut statement = db.prepare_cached(
+            "INSERT INTO collections (subscription_key, group_key, name_key, document, plan, enabled, resumed_at, \
+             revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?;
+        statement.execute(params![
+            key(&collection.path.subscription),
+            key(&collection.path.group),
+            key(&collection.path.name),
+            to_json(&collection)?,
+            collection.plan.name(),
+            enabled,
+            collection.resumed_at.map(ticks),
+            revision,
+        ])?;
+        return Ok(Written::Done(Revision(revision)));
+    };
+    collection.path = before.collection.path;
+    db.prepare_cached(
+        "UPDATE collections SET document = ?2, plan = ?3, enabled = ?4, resumed_at = ?5, revision = ?6
+         WHERE id = ?1",
+    )?
+    .execute(params![
+        id,
+        to_json(&collection)?,
+        collection.plan.name(),
+        enabled,
+        collection.resumed_at.map(ticks),
+        revision
+    ])?;
+    let was_enabled = before.collection.state == CollectionState::Enabled;
+    if was_enabled && !enabled {
+        for job in jobs_with_executions(db, id)? {
+            changes::pause(work, job, Reason::CollectionDisabled, now)?;
+        }
+    }
+    if was_enabled != enabled {
+        // Jobs that are not enabled have no next occurrence, so there is nothing to tell apart.
+        db.prepare_cached(
+            "UPDATE jobs SET due_at = CASE WHEN ?2 THEN next_at END
+             WHERE collection_id = ?1 AND deleted_at IS NULL AND next_at IS NOT NULL",
+        )?
+        .execute(params![id, enabled])?;
+        work.ring |= enabled;
+    }
+    Ok(Written::Done(Revision(revision)))
+}
+
+/// See [`Store::delete_collection`](crate::Store::delete_collection).
+pub(super) fn delete(
+    work: &mut Work<'_>,
+    path: &CollectionPath,
+    expected: Option<Revision>,
+    now: jiff::Timestamp,
+) -> Outcome<Deleted> {
+    let db = work.db;
+    let Some(id) = find(db, path)? else { return Ok(Deleted::Absent) };
+    if expected.is_some_and(|expected| !matches!(by_id(db, id), Ok(stored) if stored.revision == expected)) {
+        return Ok(Deleted::Changed);
+    }
+    for job in jobs_with_executions(db, id)? {
+        changes::abandon_all(work, job, now)?;
+    }
+    for job in overdue_jobs(db, id, now)? {
+        changes::enter_overtaken(work, job, Reason::JobDeleted, now)?;
+    }
+    // The history goes in the background, a little at a time.
+    db.prepare_cached(
+        "DELETE FROM definitions WHERE job_id IN
+         (SELECT id FROM jobs WHERE collection_id = ?1 AND deleted_at IS NULL)",
+    )?
+    .execute(params![id])?;
+    db.prepare_cached(
+        "UPDATE jobs SET deleted_at = ?2, sweep = 1, next_at = NULL, due_at = NULL, seed = zeroblob(16)
+         WHERE collection_id = ?1 AND deleted_at IS NULL",
+    )?
+    .execute(params![id, ticks(now)])?;
+    db.prepare_cached("UPDATE collections SET deleted_at = ?2, jobs = 0 WHERE id = ?1")?
+        .execute(params![id, ticks(now)])?;
+    work.sweeper.deleted_collections = true;
+    Ok(Deleted::Done)
+}
+
+fn jobs_with_executions(db: &Connection, collection: i64) -> Outcome<Vec<jobs::JobRow>> {
+    // From the executions, of which there are few, to their jobs.
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {} FROM (SELECT DISTINCT job_id FROM executions) e
+         CROSS JOIN jobs j ON j.id = e.job_id
+         CROSS JOIN collections c ON c.id = j.collection_id
+         WHERE j.collection_id = ?1 AND j.deleted_at IS NULL",
+        jobs::COLUMNS
+    ))?;
+    let mut rows = statement.query(params![collection])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(jobs::JobRow::read(row)?);
+    }
+    Ok(found)
+}
+
+fn overdue_jobs(db: &Connection, collection: i64, now: jiff::Timestamp) -> Outcome<Vec<jobs::JobRow>> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {} FROM jobs j JOIN collections c ON c.id = j.collection_id
+         WHERE j.collection_id = ?1 AND j.deleted_at IS NULL AND j.next_at <= ?2",
+        jobs::COLUMNS
+    ))?;
+    let mut rows = statement.query(params![collection, ticks(now)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(jobs::JobRow::read(row)?);
+    }
+    Ok(found)
+}

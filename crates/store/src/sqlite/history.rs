@@ -1,0 +1,84 @@
+//! The history of attempts.
+
+use model::{CollectionPath, HistoryEntry, HistoryStatus};
+use rusqlite::{Connection, params};
+
+use super::codec::{Coded, instant_of, ticks};
+use super::fault::Outcome;
+use super::writer::Work;
+use super::{collections, jobs};
+use crate::{HistoryQuery, Page, StoredHistory};
+
+/// Writes an entry. `total` is how many the job had so far, for retention to know when to look; the caller raises it.
+pub(super) fn insert(work: &mut Work<'_>, job: i64, total: i64, entry: &HistoryEntry) -> Outcome<()> {
+    let mut statement = work.db.prepare_cached(
+        "INSERT INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, \
+         message) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    statement.execute(params![
+        job,
+        ticks(entry.started_at),
+        ticks(entry.ended_at),
+        ticks(entry.expected_at),
+        entry.depth,
+        entry.status.code(),
+        entry.retry_count,
+        entry.repeat_count,
+        entry.message,
+    ])?;
+    work.sweeper.grown(job, total + 1);
+    Ok(())
+}
+
+/// See [`Store::history`](crate::Store::history).
+pub(super) fn history(
+    db: &Connection,
+    path: &CollectionPath,
+    name: &str,
+    query: &HistoryQuery,
+    page: Page,
+) -> Outcome<Option<Vec<StoredHistory>>> {
+    let Some(collection) = collections::find(db, path)? else { return Ok(None) };
+    let Some(job) = jobs::find(db, collection, name)? else { return Ok(None) };
+    // A job has about a thousand entries at the most, so the filters may look at all of them.
+    let mut statement = db.prepare_cached(
+        "SELECT serial, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message
+         FROM history INDEXED BY history_by_job
+         WHERE job_id = ?1
+           AND started_at BETWEEN ?2 AND ?3
+           AND ended_at BETWEEN ?4 AND ?5
+           AND (?6 IS NULL OR status = ?6)
+           AND (?7 IS NULL OR (depth > 0) = ?7)
+         ORDER BY started_at DESC, serial DESC
+         LIMIT ?8 OFFSET ?9",
+    )?;
+    let mut rows = statement.query(params![
+        job.id,
+        query.started.from.map_or(i64::MIN, ticks),
+        query.started.to.map_or(i64::MAX, ticks),
+        query.ended.from.map_or(i64::MIN, ticks),
+        query.ended.to.map_or(i64::MAX, ticks),
+        query.status.map(Coded::code),
+        query.error_action,
+        page.top,
+        i64::try_from(page.skip).unwrap_or(i64::MAX),
+    ])?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let serial = row.get(0)?;
+        entries.push(StoredHistory {
+            serial,
+            entry: HistoryEntry {
+                started_at: instant_of(row, 1)?,
+                ended_at: instant_of(row, 2)?,
+                expected_at: instant_of(row, 3)?,
+                depth: row.get(4)?,
+                status: HistoryStatus::from_code(row.get(5)?, serial)?,
+                retry_count: row.get(6)?,
+                repeat_count: row.get(7)?,
+                message: row.get(8)?,
+            },
+        });
+    }
+    Ok(Some(entries))
+}

@@ -1,0 +1,210 @@
+//! The ledger: written with every change, read newest first.
+//!
+//! Every question is a walk backwards along an index that fits it, from the page's beginning; which one is chosen here
+//! and not left to the planner, because ten million rows forgive no mistake.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use model::{Cause, Collection, CollectionPath, Fate, JobId, LedgerEntry, Reason, Uuid};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params, params_from_iter};
+
+use super::codec::{Coded, from_json, instant_of, instant_or_none, key, ticks};
+use super::fault::Outcome;
+use crate::{LedgerQuery, StoredLedger};
+
+/// A subscription with at most so many collections is read collection by collection. One with more has a fair share of
+/// the ledger, and is found by walking through all of it.
+const FEW_COLLECTIONS: usize = 64;
+
+/// Writes an entry.
+pub(super) fn insert(db: &Connection, collection: i64, entry: &LedgerEntry) -> Outcome<()> {
+    let mut statement = db.prepare_cached(
+        "INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, \
+         started_at, ended_at, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?;
+    statement.execute(params![
+        entry.job.0,
+        collection,
+        ticks(entry.due_at),
+        ticks(entry.due_until),
+        entry.occurrences,
+        entry.number,
+        entry.cause.code(),
+        entry.fate.code(),
+        entry.reason.map(Coded::code),
+        entry.started_at.map(ticks),
+        ticks(entry.ended_at),
+        entry.tag.as_ref().map(Uuid::as_bytes),
+    ])?;
+    Ok(())
+}
+
+/// See [`Store::ledger`](crate::Store::ledger).
+pub(super) fn ledger(db: &Connection, query: &LedgerQuery, top: u32) -> Outcome<Vec<StoredLedger>> {
+    let mut found = Vec::new();
+    for walk in walks(db, query)? {
+        walk.read(db, query, top, &mut found)?;
+    }
+    found.sort_by_key(|entry| std::cmp::Reverse((entry.entry.due_at, entry.serial)));
+    found.truncate(top as usize);
+    Ok(found)
+}
+
+/// One walk through an index.
+enum Walk {
+    Everything,
+    Subscription(String),
+    Collection(i64),
+    Job(i64),
+}
+
+/// Which walks answer a question; a name that was used again leads to several.
+fn walks(db: &Connection, query: &LedgerQuery) -> Outcome<Vec<Walk>> {
+    if let Some(path) = &query.collection {
+        let matches = query.subscription.as_ref().is_none_or(|name| key(name) == key(&path.subscription));
+        let collections = if matches { collections_ever(db, path)? } else { Vec::new() };
+        let Some(name) = &query.job else {
+            return Ok(collections.into_iter().map(Walk::Collection).collect());
+        };
+        let mut walks = Vec::new();
+        for collection in collections {
+            walks.extend(jobs_ever(db, collection, name)?.into_iter().map(Walk::Job));
+        }
+        return Ok(walks);
+    }
+    let Some(subscription) = &query.subscription else { return Ok(vec![Walk::Everything]) };
+    let mut statement =
+        db.prepare_cached("SELECT id FROM collections WHERE subscription_key = ?1 LIMIT ?2")?;
+    let collections: Vec<i64> = statement
+        .query_map(params![key(subscription), FEW_COLLECTIONS as i64 + 1], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if collections.len() > FEW_COLLECTIONS {
+        return Ok(vec![Walk::Subscription(key(subscription))]);
+    }
+    Ok(collections.into_iter().map(Walk::Collection).collect())
+}
+
+fn collections_ever(db: &Connection, path: &CollectionPath) -> Outcome<Vec<i64>> {
+    let mut statement = db.prepare_cached(
+        "SELECT id FROM collections WHERE subscription_key = ?1 AND group_key = ?2 AND name_key = ?3",
+    )?;
+    let keys = params![key(&path.subscription), key(&path.group), key(&path.name)];
+    Ok(statement.query_map(keys, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn jobs_ever(db: &Connection, collection: i64, name: &str) -> Outcome<Vec<i64>> {
+    let mut statement = db.prepare_cached(
+        // Each half has an index of its own.
+        "SELECT id FROM jobs WHERE collection_id = ?1 AND name_key = ?2 AND deleted_at IS NULL
+         UNION ALL
+         SELECT id FROM jobs WHERE collection_id = ?1 AND name_key = ?2 AND deleted_at IS NOT NULL",
+    )?;
+    let found = statement.query_map(params![collection, key(name)], |row| row.get(0))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+impl Walk {
+    fn read(
+        &self,
+        db: &Connection,
+        query: &LedgerQuery,
+        top: u32,
+        found: &mut Vec<StoredLedger>,
+    ) -> Outcome<()> {
+        let trouble = !query.fates.is_empty() && !query.fates.contains(&Fate::Ran);
+        let index = match self {
+            Self::Everything | Self::Subscription(_) => "due",
+            Self::Collection(_) => "collection",
+            Self::Job(_) => "job",
+        };
+        let kind = if trouble { "ledger_trouble_by" } else { "ledger_by" };
+        let mut sql = format!(
+            "SELECT l.serial, l.job_id, l.due_at, l.due_until, l.occurrences, l.number, l.cause, l.fate, l.reason, \
+             l.started_at, l.ended_at, l.tag, j.name, c.id, c.document
+             FROM ledger l INDEXED BY {kind}_{index}
+             CROSS JOIN jobs j ON j.id = l.job_id
+             CROSS JOIN collections c ON c.id = l.collection_id
+             WHERE l.due_at BETWEEN ? AND ?"
+        );
+        let latest = query.before.map(|(due_at, _)| ticks(due_at));
+        let to = query.due.to.map(ticks);
+        let mut values: Vec<Value> = vec![
+            query.due.from.map_or(i64::MIN, ticks).into(),
+            latest.into_iter().chain(to).min().unwrap_or(i64::MAX).into(),
+        ];
+        if trouble {
+            sql.push_str(" AND l.fate > 0");
+        }
+        if !query.fates.is_empty() {
+            let marks = vec!["?"; query.fates.len()].join(", ");
+            // Writing to a string cannot fail.
+            let _ = write!(sql, " AND l.fate IN ({marks})");
+            values.extend(query.fates.iter().map(|fate| Value::from(fate.code())));
+        }
+        if let Some((due_at, serial)) = query.before {
+            sql.push_str(" AND (l.due_at, l.serial) < (?, ?)");
+            values.extend([ticks(due_at).into(), serial.into()]);
+        }
+        match self {
+            Self::Everything => {}
+            Self::Subscription(subscription) => {
+                sql.push_str(" AND c.subscription_key = ?");
+                values.push(subscription.clone().into());
+            }
+            Self::Collection(id) => {
+                sql.push_str(" AND l.collection_id = ?");
+                values.push((*id).into());
+            }
+            Self::Job(id) => {
+                sql.push_str(" AND l.job_id = ?");
+                values.push((*id).into());
+            }
+        }
+        sql.push_str(" ORDER BY l.due_at DESC, l.serial DESC LIMIT ?");
+        values.push(i64::from(top).into());
+
+        let mut statement = db.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        // Neighbours are often of one collection.
+        let mut last: Option<(i64, CollectionPath)> = None;
+        while let Some(row) = rows.next()? {
+            let collection: i64 = row.get(13)?;
+            let path = match last.take().filter(|(id, _)| *id == collection) {
+                Some((_, path)) => path,
+                None => {
+                    let document: String = row.get(14)?;
+                    from_json::<Collection>(&document, "collections.document", collection)?.path
+                }
+            };
+            found.push(read(row, path.clone())?);
+            last = Some((collection, path));
+        }
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>, collection: CollectionPath) -> Outcome<StoredLedger> {
+    let serial = row.get(0)?;
+    let reason: Option<i64> = row.get(8)?;
+    let started_at: Option<Timestamp> = instant_or_none(row, 9)?;
+    Ok(StoredLedger {
+        serial,
+        collection,
+        job: row.get(12)?,
+        entry: LedgerEntry {
+            job: JobId(row.get(1)?),
+            due_at: instant_of(row, 2)?,
+            due_until: instant_of(row, 3)?,
+            occurrences: row.get(4)?,
+            number: row.get(5)?,
+            cause: Cause::from_code(row.get(6)?, serial)?,
+            fate: Fate::from_code(row.get(7)?, serial)?,
+            reason: reason.map(|reason| Reason::from_code(reason, serial)).transpose()?,
+            started_at,
+            ended_at: instant_of(row, 10)?,
+            tag: row.get::<_, Option<[u8; 16]>>(11)?.map(Uuid::from_bytes),
+        },
+    })
+}

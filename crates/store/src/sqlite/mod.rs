@@ -1,0 +1,243 @@
+//! One SQLite file: the store of a single server.
+//!
+//! # The way through
+//!
+//! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
+//! to the `readers`. Each module below has the SQL of one subject: `collections`, `jobs` (rows and pages), `changes`
+//! (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`, `prune`,
+//! `backup`. What happens is decided by [`model::transition`]; these modules fetch what it needs and write what it says.
+//!
+//! # What is only in memory
+//!
+//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune`. None of it
+//! has to survive: after a crash, claims are handed out again.
+
+mod backup;
+mod changes;
+mod claims;
+mod codec;
+mod collections;
+mod connection;
+mod executions;
+mod fault;
+mod history;
+mod jobs;
+mod known;
+mod ledger;
+mod migrations;
+mod prune;
+mod readers;
+mod revisions;
+mod settle;
+#[cfg(test)]
+mod tests;
+mod tickets;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use model::transition::{self, Patience};
+use model::{CollectionPath, Execution, Fate, JobState, Plans, Reason};
+
+use self::connection::Lock;
+use self::readers::Readers;
+use self::tickets::Tickets;
+use self::writer::{Shared, Writer};
+use crate::{
+    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, HistoryQuery, JobWrite,
+    LedgerQuery, Page, Result, Retention, Revision, Store, StoredCollection, StoredHistory, StoredJob,
+    StoredLedger, Written,
+};
+
+/// What a [`SqliteStore`] is opened with.
+#[derive(Debug, Clone, Default)]
+pub struct SqliteSettings {
+    /// The plans: they say how long to wait before a retry where the job does not.
+    pub plans: Plans,
+    /// How patient the scheduler is.
+    pub patience: Patience,
+    /// What an accepted change must survive.
+    pub durability: Durability,
+}
+
+/// What an accepted change must survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The machine losing its power: every commit waits for the disk.
+    #[default]
+    PowerFailure,
+    /// The process being killed: commits wait for nothing. For tests, and for whoever has a better disk than time.
+    ProcessDeath,
+}
+
+/// A store in one SQLite file.
+pub struct SqliteStore {
+    shared: Arc<Shared>,
+    writer: Arc<Writer>,
+    readers: Readers,
+}
+
+impl SqliteStore {
+    /// Opens a file, or makes it, and brings its schema up to date. Nobody else can open it until this is dropped.
+    ///
+    /// What was claimed when the process before this one ended can be claimed again. This waits for the disk; call it
+    /// where that is allowed.
+    pub fn open(path: impl Into<PathBuf>, settings: SqliteSettings, now: Timestamp) -> Result<Self> {
+        let path = path.into();
+        let lock = Lock::take(&path)?;
+        let db = connection::writer(&path, settings.durability)
+            .and_then(|db| claims::free_all(&db, now).map(|()| db))
+            .map_err(|fault| fault.tell(&path))?;
+        let shared =
+            Arc::new(Shared { path, settings, tickets: Tickets::default(), bell: Bell::new(), _lock: lock });
+        let writer = Arc::new(Writer::new(Arc::clone(&shared), db));
+        let readers = Readers::new(Arc::clone(&shared));
+        Ok(Self { shared, writer, readers })
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    fn bell(&self) -> &Bell {
+        &self.shared.bell
+    }
+
+    async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
+        let path = path.clone();
+        self.readers.run(move |db, _| collections::collection(db, &path)).await
+    }
+
+    async fn collections(
+        &self,
+        subscription: &str,
+        group: Option<&str>,
+        page: Page,
+    ) -> Result<Vec<StoredCollection>> {
+        let (subscription, group) = (subscription.to_owned(), group.map(ToOwned::to_owned));
+        self.readers
+            .run(move |db, _| collections::collections(db, &subscription, group.as_deref(), page))
+            .await
+    }
+
+    async fn put_collection(&self, write: CollectionWrite) -> Result<Written> {
+        self.writer.run(move |work| collections::put(work, write)).await
+    }
+
+    async fn delete_collection(
+        &self,
+        path: &CollectionPath,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted> {
+        let path = path.clone();
+        self.writer.run(move |work| collections::delete(work, &path, expected, now)).await
+    }
+
+    async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
+        let (path, name) = (collection.clone(), name.to_owned());
+        self.readers.run(move |db, shared| jobs::job(db, &shared.tickets, &path, &name)).await
+    }
+
+    async fn jobs(
+        &self,
+        collection: &CollectionPath,
+        state: Option<JobState>,
+        page: Page,
+    ) -> Result<Option<Vec<StoredJob>>> {
+        let path = collection.clone();
+        self.readers.run(move |db, shared| jobs::jobs(db, &shared.tickets, &path, state, page)).await
+    }
+
+    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {
+        let path = collection.clone();
+        self.readers.run(move |db, shared| jobs::all_jobs(db, &shared.tickets, &path)).await
+    }
+
+    async fn put_job(&self, write: JobWrite) -> Result<Written> {
+        self.writer.run(move |work| changes::put_job(work, &write)).await
+    }
+
+    async fn delete_job(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted> {
+        let (path, name) = (collection.clone(), name.to_owned());
+        self.writer.run(move |work| changes::delete_job(work, &path, &name, expected, now)).await
+    }
+
+    async fn add_execution(&self, execution: Execution) -> Result<()> {
+        self.writer
+            .run(move |work| {
+                let id = execution.job.0;
+                if jobs::by_id(work.db, id)?.is_some() {
+                    executions::insert(work.db, &execution, false, false)?;
+                    work.ring = true;
+                } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
+                    let now = execution.wake_at.unwrap_or(execution.occurrence.at);
+                    let entry = transition::abandon(&execution, Fate::Skipped, Reason::JobDeleted, now);
+                    ledger::insert(work.db, collection, &entry)?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    async fn history(
+        &self,
+        collection: &CollectionPath,
+        job: &str,
+        query: &HistoryQuery,
+        page: Page,
+    ) -> Result<Option<Vec<StoredHistory>>> {
+        let (path, job, query) = (collection.clone(), job.to_owned(), query.clone());
+        self.readers.run(move |db, _| history::history(db, &path, &job, &query, page)).await
+    }
+
+    async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
+        let query = query.clone();
+        self.readers.run(move |db, _| ledger::ledger(db, &query, top)).await
+    }
+
+    async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed> {
+        let claim = move |work: &mut writer::Work<'_>| claims::claim_due(work, now, until, most as usize);
+        self.writer.run_heard(claim, claims::unheard).await
+    }
+
+    async fn settle(&self, attempts: Vec<Attempted>) -> Result<()> {
+        self.writer.run(move |work| settle::settle(work, &attempts)).await
+    }
+
+    async fn release(&self, executions: Vec<ExecutionId>) -> Result<()> {
+        self.writer.run(move |work| claims::release(work, &executions)).await
+    }
+
+    async fn prune(&self, retention: Retention) -> Result<bool> {
+        self.writer.run(move |work| prune::prune(work, retention)).await
+    }
+
+    async fn census(&self) -> Result<Census> {
+        self.readers
+            .run(|db, _| {
+                let mut statement = db.prepare_cached(
+                    "SELECT (SELECT count(*) FROM collections WHERE deleted_at IS NULL),
+                            (SELECT coalesce(sum(jobs), 0) FROM collections),
+                            (SELECT count(*) FROM executions)",
+                )?;
+                Ok(statement.query_row([], |row| {
+                    Ok(Census { collections: row.get(0)?, jobs: row.get(1)?, executions: row.get(2)? })
+                })?)
+            })
+            .await
+    }
+
+    async fn backup(&self, to: &Path) -> Result<()> {
+        let to = to.to_owned();
+        self.readers.run(move |db, _| backup::copy(db, &to)).await
+    }
+}

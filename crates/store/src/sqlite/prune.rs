@@ -1,0 +1,235 @@
+//! Retention, a little at a time, so that nobody who writes has to wait for it.
+//!
+//! Rows are written in the order of time, so what is too old stands at the low end of the serials and is found without
+//! an index. A job with too many history entries is noticed when one is added; see [`Sweeper`].
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::codec::ticks;
+use super::fault::Outcome;
+use super::writer::Work;
+use super::{changes, jobs};
+use crate::Retention;
+
+/// The most rows of each kind that one call removes: some milliseconds.
+const CHUNK: i64 = 1_000;
+
+/// The most jobs that one call checks for too many history entries.
+const JOBS: usize = 200;
+
+/// The most jobs that one call looks at after a start, when nothing was noticed yet.
+const LOOK: i64 = 20_000;
+
+/// The most jobs that are remembered; beyond that a full look finds the others.
+const CROWDED: usize = 100_000;
+
+/// What retention has to look at. Only a hint: after a start it is gathered again.
+#[derive(Debug)]
+pub(super) struct Sweeper {
+    /// The most entries per job, once it is known.
+    limit: Option<i64>,
+    /// Jobs that may have more.
+    crowded: BTreeSet<i64>,
+    /// Where the look at all jobs stands; `None` when it is done.
+    look_from: Option<i64>,
+    /// Whether there may be deleted collections whose jobs are all gone.
+    pub(super) deleted_collections: bool,
+}
+
+impl Default for Sweeper {
+    fn default() -> Self {
+        Self { limit: None, crowded: BTreeSet::new(), look_from: Some(0), deleted_collections: true }
+    }
+}
+
+impl Sweeper {
+    /// Notes that a job got its so-manieth history entry.
+    ///
+    /// Looking costs more than what it finds, so a job is looked at only after every sixteenth part of the limit.
+    pub(super) fn grown(&mut self, job: i64, total: i64) {
+        let Some(limit) = self.limit else { return };
+        if total > limit && total % (limit / 16).max(1) == 0 {
+            if self.crowded.len() < CROWDED {
+                self.crowded.insert(job);
+            } else {
+                self.look_from = Some(0);
+            }
+        }
+    }
+
+    fn set_limit(&mut self, limit: i64) {
+        if self.limit != Some(limit) {
+            self.limit = Some(limit);
+            self.look_from = Some(0);
+        }
+    }
+
+    /// Goes on with the look at all jobs.
+    fn look(&mut self, db: &Connection) -> Outcome<()> {
+        let (Some(from), Some(limit)) = (self.look_from, self.limit) else { return Ok(()) };
+        if self.crowded.len() >= CROWDED / 2 {
+            return Ok(());
+        }
+        let mut statement =
+            db.prepare_cached("SELECT id, history_total FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+        let mut rows = statement.query(params![from, LOOK])?;
+        let mut last = None;
+        while let Some(row) = rows.next()? {
+            let id = row.get(0)?;
+            last = Some(id);
+            if row.get::<_, i64>(1)? > limit {
+                self.crowded.insert(id);
+            }
+        }
+        self.look_from = last;
+        Ok(())
+    }
+}
+
+/// See [`Store::prune`](crate::Store::prune).
+pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> {
+    let db = work.db;
+    let before = ticks(retention.before);
+    work.sweeper.set_limit(i64::from(retention.history_per_job));
+    work.sweeper.look(db)?;
+
+    let mut more = old_history(db, before)?;
+    more |= old_ledger(work, before)?;
+    more |= ended_jobs(work, before, retention.before)?;
+    more |= deleted_jobs(work)?;
+    more |= crowded_jobs(work, i64::from(retention.history_per_job))?;
+    deleted_collections(work)?;
+    Ok(more || work.sweeper.look_from.is_some() || !work.sweeper.crowded.is_empty())
+}
+
+fn old_history(db: &Connection, before: i64) -> Outcome<bool> {
+    let removed = db
+        .prepare_cached(
+            "DELETE FROM history
+             WHERE serial IN (SELECT serial FROM history ORDER BY serial LIMIT ?2) AND ended_at < ?1",
+        )?
+        .execute(params![before, CHUNK])?;
+    Ok(removed > 0)
+}
+
+fn old_ledger(work: &mut Work<'_>, before: i64) -> Outcome<bool> {
+    let jobs: Vec<i64> = work
+        .db
+        .prepare_cached(
+            "DELETE FROM ledger
+             WHERE serial IN (SELECT serial FROM ledger ORDER BY serial LIMIT ?2) AND ended_at < ?1
+             RETURNING job_id",
+        )?
+        .query_map(params![before, CHUNK], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for job in jobs.iter().collect::<BTreeSet<_>>() {
+        remove_tombstone(work, *job)?;
+    }
+    Ok(!jobs.is_empty())
+}
+
+/// Jobs that came to their end long ago.
+fn ended_jobs(work: &mut Work<'_>, before: i64, now: Timestamp) -> Outcome<bool> {
+    let ended: Vec<i64> = work
+        .db
+        .prepare_cached(
+            "SELECT id FROM jobs INDEXED BY jobs_ended
+             WHERE ended_at IS NOT NULL AND deleted_at IS NULL AND ended_at < ?1 LIMIT ?2",
+        )?
+        .query_map(params![before, JOBS as i64], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for id in &ended {
+        if let Some(row) = jobs::by_id(work.db, *id)? {
+            changes::delete(work, row, now)?;
+        }
+    }
+    Ok(!ended.is_empty())
+}
+
+/// The history of deleted jobs, and the jobs when the ledger does not speak of them.
+fn deleted_jobs(work: &mut Work<'_>) -> Outcome<bool> {
+    let db = work.db;
+    let mut left = CHUNK;
+    let jobs: Vec<i64> = db
+        .prepare_cached("SELECT id FROM jobs INDEXED BY jobs_to_sweep WHERE sweep = 1 LIMIT ?1")?
+        .query_map(params![JOBS as i64], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for job in &jobs {
+        let removed = db
+            .prepare_cached(
+                "DELETE FROM history WHERE serial IN (SELECT serial FROM history WHERE job_id = ?1 LIMIT ?2)",
+            )?
+            .execute(params![job, left])?;
+        left -= removed as i64;
+        if left == 0 {
+            break;
+        }
+        db.prepare_cached("UPDATE jobs SET sweep = 0 WHERE id = ?1")?.execute(params![job])?;
+        remove_tombstone(work, *job)?;
+    }
+    Ok(!jobs.is_empty())
+}
+
+/// Removes a deleted job that nothing speaks of any more.
+fn remove_tombstone(work: &mut Work<'_>, job: i64) -> Outcome<()> {
+    let removed = work
+        .db
+        .prepare_cached(
+            "DELETE FROM jobs WHERE id = ?1 AND deleted_at IS NOT NULL AND sweep = 0
+             AND NOT EXISTS (SELECT 1 FROM ledger WHERE job_id = ?1)",
+        )?
+        .execute(params![job])?;
+    work.sweeper.deleted_collections |= removed > 0;
+    Ok(())
+}
+
+/// The oldest entries of jobs that have too many.
+fn crowded_jobs(work: &mut Work<'_>, limit: i64) -> Outcome<bool> {
+    let db = work.db;
+    let mut left = CHUNK;
+    let jobs: Vec<i64> = work.sweeper.crowded.iter().take(JOBS).copied().collect();
+    for job in jobs {
+        let surplus: Vec<i64> = db
+            .prepare_cached(
+                "SELECT serial FROM history INDEXED BY history_by_job WHERE job_id = ?1
+                 ORDER BY started_at DESC, serial DESC LIMIT ?2 OFFSET ?3",
+            )?
+            .query_map(params![job, left, limit], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for serial in &surplus {
+            db.prepare_cached("DELETE FROM history WHERE serial = ?1")?.execute(params![serial])?;
+        }
+        left -= surplus.len() as i64;
+        if left == 0 {
+            // There may be more of this one.
+            return Ok(true);
+        }
+        work.sweeper.crowded.remove(&job);
+    }
+    Ok(!work.sweeper.crowded.is_empty())
+}
+
+/// Deleted collections that have no job left, not even a deleted one.
+fn deleted_collections(work: &mut Work<'_>) -> Outcome<()> {
+    if !std::mem::take(&mut work.sweeper.deleted_collections) {
+        return Ok(());
+    }
+    let db = work.db;
+    let empty: Vec<i64> = db
+        .prepare_cached(
+            "SELECT id FROM collections c WHERE deleted_at IS NOT NULL
+             AND NOT EXISTS (SELECT 1 FROM jobs WHERE collection_id = c.id AND deleted_at IS NOT NULL)
+             LIMIT ?1",
+        )?
+        .query_map(params![CHUNK], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    work.sweeper.deleted_collections = empty.len() as i64 == CHUNK;
+    if !empty.is_empty() {
+        let marks = vec!["?"; empty.len()].join(", ");
+        db.execute(&format!("DELETE FROM collections WHERE id IN ({marks})"), params_from_iter(empty))?;
+    }
+    Ok(())
+}

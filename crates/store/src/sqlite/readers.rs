@@ -1,0 +1,67 @@
+//! Readers: a few connections that only read, each asked by one caller at a time.
+//!
+//! A reader sees the store as it was at one moment, and neither waits for the writer nor makes it wait.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use super::connection;
+use super::fault::Outcome;
+use super::writer::Shared;
+use crate::{Error, Result};
+
+/// How many reads run at the same time; more would only take turns on the disk.
+const READERS: usize = 4;
+
+/// See the module.
+pub(super) struct Readers {
+    shared: Arc<Shared>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, idle: Arc::default(), permits: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    /// Reads; all that one call asks for is of the same moment.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection, &Shared) -> Outcome<T> + Send + 'static,
+    ) -> Result<T> {
+        let closed = |_| Error::Failed("the store is closed".to_owned());
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
+        let (shared, idle) = (Arc::clone(&self.shared), Arc::clone(&self.idle));
+        let task = tokio::task::spawn_blocking(move || {
+            let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let (outcome, db) = read_with(kept, &shared, read);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).extend(db);
+            drop(permit);
+            outcome.map_err(|fault| fault.tell(&shared.path))
+        });
+        task.await.unwrap_or_else(|error| Err(Error::Failed(format!("a read was lost: {error}"))))
+    }
+}
+
+/// Reads, and gives the connection back if it is still good.
+fn read_with<T>(
+    kept: Option<Connection>,
+    shared: &Shared,
+    read: impl FnOnce(&Connection, &Shared) -> Outcome<T>,
+) -> (Outcome<T>, Option<Connection>) {
+    let db = match kept.map_or_else(|| open(&shared.path), Ok) {
+        Ok(db) => db,
+        Err(fault) => return (Err(fault), None),
+    };
+    let outcome = db.unchecked_transaction().map_err(Into::into).and_then(|snapshot| read(&snapshot, shared));
+    let good = outcome.as_ref().err().is_none_or(|fault| !fault.spoils_connection());
+    (outcome, good.then_some(db))
+}
+
+fn open(path: &Path) -> Outcome<Connection> {
+    connection::reader(path)
+}

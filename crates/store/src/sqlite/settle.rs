@@ -1,0 +1,131 @@
+//! Settlements: what attempts led to.
+
+use model::transition::{self, Then};
+use model::{Cause, Execution, Fate, JobState, LedgerEntry, Reason};
+use rusqlite::params;
+
+use super::codec::{from_json, ticks};
+use super::executions::{self, ExecutionRow};
+use super::fault::Outcome;
+use super::jobs::{self, JobRow};
+use super::writer::Work;
+use super::{claims, history, ledger};
+use crate::{Attempted, add};
+
+/// See [`Store::settle`](crate::Store::settle).
+pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
+    attempts.iter().try_for_each(|attempted| settle_one(work, attempted))
+}
+
+fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
+    let db = work.db;
+    let Some((mut job, row, own)) = load(work, attempted.id.0)? else {
+        // Its job was deleted, which the ledger knows already; or this was settled before.
+        return Ok(());
+    };
+    let execution = row.execution();
+    let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
+    let decide = |definition: &model::Definition| {
+        transition::settle(definition, default_retry, &execution, &attempted.attempt, &work.settings.patience)
+    };
+    let settled = match own {
+        Some(text) => decide(&from_json(&text, "executions.definition", row.id)?),
+        None => decide(&work.known.load(db, &job)?.job.definition),
+    };
+    let ended_at = attempted.attempt.ended_at;
+    let then = match settled.then {
+        Then::Again(next) => stopped(&job, &next, ended_at).map_or(Then::Again(next), Then::Done),
+        done @ Then::Done(_) => done,
+    };
+
+    history::insert(work, job.id, job.history_total, &settled.history)?;
+    if execution.generation == job.generation {
+        job.counters = add(job.counters, settled.tally);
+        if let Then::Done(entry) = &then
+            && entry.cause != Cause::Run
+        {
+            job.last_faulted = entry.fate == Fate::Faulted;
+        }
+    }
+    db.prepare_cached(
+        "UPDATE jobs SET executions = ?2, failures = ?3, faulted = ?4, last_execution = ?5, last_faulted = ?6, \
+         history_total = history_total + 1 WHERE id = ?1",
+    )?
+    .execute(params![
+        job.id,
+        job.counters.executions,
+        job.counters.failures,
+        job.counters.faulted,
+        job.counters.last_execution.map(ticks),
+        job.last_faulted,
+    ])?;
+    match then {
+        Then::Again(next) => again(work, row.id, &next),
+        Then::Done(entry) => {
+            ledger::insert(db, job.collection_id, &entry)?;
+            executions::delete(db, work.tickets, row.id)?;
+            wake_queued(work, job.id, ended_at)?;
+            claims::come_to_rest(db, job.id, job.state, job.next_at, job.last_faulted, ended_at)
+        }
+    }
+}
+
+/// The execution, as long as it is claimed, with its job and its own definition.
+fn load(work: &Work<'_>, id: i64) -> Outcome<Option<(JobRow, ExecutionRow, Option<String>)>> {
+    let mut statement = work.db.prepare_cached(&format!(
+        "SELECT {}, {}, e.definition
+         FROM executions e
+         JOIN jobs j ON j.id = e.job_id
+         JOIN collections c ON c.id = j.collection_id
+         WHERE e.id = ?1 AND e.claimed = 1",
+        jobs::COLUMNS,
+        executions::COLUMNS
+    ))?;
+    let mut rows = statement.query(params![id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let own = row.get(jobs::WIDTH + executions::WIDTH)?;
+    Ok(Some((JobRow::read(row)?, ExecutionRow::read(row, jobs::WIDTH)?, own)))
+}
+
+/// Why there is no further attempt after all: nothing new begins where the job or the collection is switched off.
+fn stopped(job: &JobRow, next: &Execution, ended_at: jiff::Timestamp) -> Option<LedgerEntry> {
+    let reason = match job.state {
+        JobState::Disabled => Reason::JobDisabled,
+        _ if !job.collection.enabled => Reason::CollectionDisabled,
+        _ => return None,
+    };
+    Some(transition::abandon(next, Fate::Faulted, reason, ended_at))
+}
+
+fn again(work: &mut Work<'_>, id: i64, next: &Execution) -> Outcome<()> {
+    work.db
+        .prepare_cached(
+            "UPDATE executions SET claimed = 0, wake_at = ?2, attempt = ?3, depth = ?4, started_at = ?5, ahead = 0 \
+             WHERE id = ?1",
+        )?
+        .execute(params![
+            id,
+            next.wake_at.map(ticks),
+            next.attempt,
+            next.depth,
+            next.started_at.map(ticks)
+        ])?;
+    work.tickets.forget(id);
+    work.ring = true;
+    Ok(())
+}
+
+/// Lets the next execution of a job go that waited for all others.
+fn wake_queued(work: &mut Work<'_>, job: i64, now: jiff::Timestamp) -> Outcome<()> {
+    let woken = work
+        .db
+        .prepare_cached(
+            "UPDATE executions SET wake_at = ?2
+             WHERE id = (SELECT id FROM executions INDEXED BY executions_queued
+                         WHERE job_id = ?1 AND wake_at IS NULL ORDER BY number LIMIT 1)
+               AND NOT EXISTS (SELECT 1 FROM executions WHERE job_id = ?1 AND wake_at IS NOT NULL)",
+        )?
+        .execute(params![job, ticks(now)])?;
+    work.ring |= woken > 0;
+    Ok(())
+}

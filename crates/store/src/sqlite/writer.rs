@@ -1,0 +1,306 @@
+//! The one writer: everybody's changes, committed in groups.
+//!
+//! A commit waits for the disk, whether it carries one change or a thousand. So changes queue up, and while one group is
+//! being committed the next one gathers. Each change runs in a savepoint of its own: one that fails goes alone. Nobody
+//! is answered before the commit.
+//!
+//! The group is led by a blocking task and not by a thread of our own, because a paused clock (tests that run days in
+//! seconds) waits for blocking tasks and knows nothing of threads.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::fault::{Fault, Outcome};
+use super::known::KnownJobs;
+use super::prune::Sweeper;
+use super::tickets::Tickets;
+use super::{SqliteSettings, claims, connection};
+use crate::{Bell, Error, Result};
+
+/// The most changes in one commit: bounds how long the first of them waits.
+const LARGEST_GROUP: usize = 1_000;
+
+/// The most changes that may wait. Far beyond what a server lets in at a time; more is a sign that the disk hangs.
+const LONGEST_QUEUE: usize = 50_000;
+
+/// What a change works with.
+pub(super) struct Work<'a> {
+    /// The connection, inside a transaction.
+    pub(super) db: &'a Connection,
+    /// As the store was opened.
+    pub(super) settings: &'a SqliteSettings,
+    /// The tickets of all claims.
+    pub(super) tickets: &'a Tickets,
+    /// Definitions that need not be read again.
+    pub(super) known: &'a mut KnownJobs,
+    /// What retention has to look at.
+    pub(super) sweeper: &'a mut Sweeper,
+    /// Whether something may be due earlier than before.
+    pub(super) ring: bool,
+}
+
+/// A change that waits for its turn.
+trait Change: Send {
+    /// Runs it in the transaction.
+    fn run(self: Box<Self>, work: &mut Work<'_>) -> Box<dyn Answer>;
+    /// Tells its caller that it did not run.
+    fn refuse(self: Box<Self>, error: &Error);
+}
+
+/// A change that ran and is not committed yet.
+trait Answer {
+    /// What went wrong with the change itself.
+    fn fault(&mut self) -> Option<Fault>;
+    /// Tells its caller, after the commit, or after it failed.
+    fn send(self: Box<Self>, commit: std::result::Result<(), &Error>, shared: &Shared);
+}
+
+struct Asked<T, F> {
+    change: F,
+    to: oneshot::Sender<Result<T>>,
+    /// What to do with an answer that nobody waits for any more.
+    unheard: fn(T, &Shared),
+}
+
+struct Ran<T> {
+    outcome: Option<Outcome<T>>,
+    to: oneshot::Sender<Result<T>>,
+    unheard: fn(T, &Shared),
+}
+
+impl<T, F> Change for Asked<T, F>
+where
+    T: Send + 'static,
+    F: FnOnce(&mut Work<'_>) -> Outcome<T> + Send,
+{
+    fn run(self: Box<Self>, work: &mut Work<'_>) -> Box<dyn Answer> {
+        let Self { change, to, unheard } = *self;
+        // A bug in one change must not end the writer for all others.
+        let outcome = catch_unwind(AssertUnwindSafe(|| change(work))).unwrap_or_else(|_| {
+            Err(Error::Failed("a change ended in a panic; see the log".to_owned()).into())
+        });
+        Box::new(Ran { outcome: Some(outcome), to, unheard })
+    }
+
+    fn refuse(self: Box<Self>, error: &Error) {
+        // Whoever does not wait does not care.
+        let _ = self.to.send(Err(error.clone()));
+    }
+}
+
+impl<T> Answer for Ran<T> {
+    fn fault(&mut self) -> Option<Fault> {
+        self.outcome.take_if(|outcome| outcome.is_err())?.err()
+    }
+
+    fn send(self: Box<Self>, commit: std::result::Result<(), &Error>, shared: &Shared) {
+        let answer = match (self.outcome, commit) {
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (_, Err(error)) => Err(error.clone()),
+            (Some(Err(fault)), Ok(())) => Err(fault.tell(&shared.path)),
+            (None, Ok(())) => Err(Error::Failed("a change left nothing behind".to_owned())),
+        };
+        if let Err(Ok(value)) = self.to.send(answer) {
+            (self.unheard)(value, shared);
+        }
+    }
+}
+
+/// What the writer shares with the rest of the store.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The database.
+    pub(super) path: PathBuf,
+    /// As the store was opened.
+    pub(super) settings: SqliteSettings,
+    /// The tickets of all claims.
+    pub(super) tickets: Tickets,
+    /// Rung after commits.
+    pub(super) bell: Bell,
+    /// Held as long as any part of the store is in use.
+    pub(super) _lock: connection::Lock,
+}
+
+#[derive(Default)]
+struct Queue {
+    changes: VecDeque<Box<dyn Change>>,
+    led: bool,
+}
+
+/// See the module.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    queue: Mutex<Queue>,
+    /// Taken by the leader only.
+    desk: Mutex<Desk>,
+}
+
+struct Desk {
+    /// `None` after a fault of the connection: the next group opens a new one.
+    db: Option<Connection>,
+    known: KnownJobs,
+    sweeper: Sweeper,
+}
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, db: Connection) -> Self {
+        let desk = Desk { db: Some(db), known: KnownJobs::default(), sweeper: Sweeper::default() };
+        Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
+    }
+
+    /// Makes a change, and answers when it is durable.
+    pub(super) async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        change: impl FnOnce(&mut Work<'_>) -> Outcome<T> + Send + 'static,
+    ) -> Result<T> {
+        self.run_heard(change, |_, _| ()).await
+    }
+
+    /// The same; `unheard` gets an answer that came when the caller was gone.
+    pub(super) async fn run_heard<T: Send + 'static>(
+        self: &Arc<Self>,
+        change: impl FnOnce(&mut Work<'_>) -> Outcome<T> + Send + 'static,
+        unheard: fn(T, &Shared),
+    ) -> Result<T> {
+        let (to, answer) = oneshot::channel();
+        self.push(Box::new(Asked { change, to, unheard }))?;
+        answer.await.unwrap_or_else(|_| Err(Error::Failed("the writer ended before it answered".to_owned())))
+    }
+
+    fn push(self: &Arc<Self>, change: Box<dyn Change>) -> Result<()> {
+        let mut queue = self.queue();
+        if queue.changes.len() >= LONGEST_QUEUE {
+            return Err(Error::Unavailable(format!(
+                "{LONGEST_QUEUE} changes are waiting for the disk already; try again later"
+            )));
+        }
+        queue.changes.push_back(change);
+        if !queue.led {
+            queue.led = true;
+            let writer = Arc::clone(self);
+            tokio::task::spawn_blocking(move || writer.lead());
+        }
+        Ok(())
+    }
+
+    /// Commits group after group until nobody waits.
+    fn lead(&self) {
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let group: Vec<Box<dyn Change>> = {
+                let mut queue = self.queue();
+                let most = queue.changes.len().min(LARGEST_GROUP);
+                if most == 0 {
+                    queue.led = false;
+                    return;
+                }
+                queue.changes.drain(..most).collect()
+            };
+            self.commit_group(&mut desk, group);
+        }
+    }
+
+    fn commit_group(&self, desk: &mut Desk, group: Vec<Box<dyn Change>>) {
+        let shared = &*self.shared;
+        let start = shared.tickets.mark();
+        let mut group = group.into_iter();
+        let mut finished = Vec::with_capacity(group.len());
+        let outcome = desk.open(shared).and_then(|()| desk.run_group(shared, &mut group, &mut finished));
+        match outcome {
+            Ok(ring) => {
+                shared.tickets.commit();
+                if ring {
+                    shared.bell.ring();
+                }
+                for (answer, fault) in finished {
+                    let refused = fault.map(|fault| fault.tell(&shared.path));
+                    answer.send(refused.as_ref().map_or(Ok(()), Err), shared);
+                }
+            }
+            Err(fault) => {
+                desk.give_up(&fault);
+                let lost = shared.tickets.roll_back(start);
+                let error = fault.tell(&shared.path);
+                tracing::warn!(%error, "a group of changes was not committed");
+                if lost {
+                    shared.bell.ring();
+                }
+                for (answer, _) in finished {
+                    answer.send(Err(&error), shared);
+                }
+                for change in group {
+                    change.refuse(&error);
+                }
+            }
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Desk {
+    /// Sees to it that there is a connection.
+    fn open(&mut self, shared: &Shared) -> Outcome<()> {
+        if self.db.is_none() {
+            let db = connection::writer(&shared.path, shared.settings.durability)?;
+            // A commit that was reported as failed may have reached the disk after all, with claims that nobody got.
+            claims::free_unheld(&db, &shared.tickets)?;
+            self.db = Some(db);
+        }
+        Ok(())
+    }
+
+    /// Runs changes and commits; whether to ring. What ran is in `finished`, what did not is left in `group`.
+    fn run_group(
+        &mut self,
+        shared: &Shared,
+        group: &mut impl Iterator<Item = Box<dyn Change>>,
+        finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
+    ) -> Outcome<bool> {
+        let Self { db: Some(db), known, sweeper } = self else {
+            return Err(Error::Unavailable("there is no connection".to_owned()).into());
+        };
+        let mut work =
+            Work { db, settings: &shared.settings, tickets: &shared.tickets, known, sweeper, ring: false };
+        let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
+        execute("BEGIN IMMEDIATE")?;
+        for change in group {
+            let mark = shared.tickets.mark();
+            let rung = work.ring;
+            execute("SAVEPOINT change")?;
+            let mut answer = change.run(&mut work);
+            let fault = answer.fault();
+            let alone = fault.as_ref().is_none_or(|fault| !db.is_autocommit() && !fault.spoils_connection());
+            if !alone {
+                finished.push((answer, None));
+                return Err(fault.unwrap_or_else(|| Error::Failed("a change was lost".to_owned()).into()));
+            }
+            if fault.is_some() {
+                execute("ROLLBACK TO change")?;
+                work.known.forget_all();
+                work.ring = shared.tickets.roll_back(mark) || rung;
+            }
+            finished.push((answer, fault));
+            execute("RELEASE change")?;
+        }
+        execute("COMMIT")?;
+        Ok(work.ring)
+    }
+
+    /// Leaves nothing of a group that failed.
+    fn give_up(&mut self, fault: &Fault) {
+        self.known.forget_all();
+        let Some(db) = &self.db else { return };
+        let clean = db.is_autocommit() || db.execute_batch("ROLLBACK").is_ok();
+        if !clean || fault.spoils_connection() {
+            self.db = None;
+        }
+    }
+}

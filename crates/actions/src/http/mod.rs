@@ -1,0 +1,151 @@
+//! HTTP: one attempt from the request to the sentence in the history.
+//!
+//! The walk of an attempt is [`Http::run`]. What is sent and where to go on is decided by pure functions in
+//! [`request`] and [`redirect`]; this file does what they say, within one deadline.
+
+mod answer;
+mod connector;
+mod message;
+mod redirect;
+mod request;
+mod stream;
+pub(crate) mod uri;
+
+use ::http::{HeaderValue, StatusCode, Uri};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Response, body::Incoming};
+use hyper_util::{
+    client::legacy::Client,
+    rt::{TokioExecutor, TokioTimer},
+};
+use model::{Outcome, action::HttpRequest};
+
+use self::{connector::Connector, redirect::Hop};
+use crate::{
+    fault::{Fault, Kind, seconds},
+    order::Order,
+    settings::{ActionSettings, SettingsError},
+    tls,
+};
+
+/// Bytes of a redirect's body that are read so that the connection can be used again; it is closed over more.
+const DRAINED: u64 = 64 * 1024;
+
+/// The least that the client accepts as limit of a head.
+const LEAST_HEAD: usize = 8 * 1024;
+
+/// Makes HTTP calls, and keeps their connections.
+pub(crate) struct Http {
+    client: Client<Connector, Full<Bytes>>,
+    user_agent: HeaderValue,
+    settings: ActionSettings,
+}
+
+/// How far an attempt came: what there is to say when its time is up.
+struct Progress {
+    uri: Uri,
+    status: Option<StatusCode>,
+    body: u64,
+}
+
+impl Progress {
+    fn new(uri: Uri) -> Self {
+        Self { uri, status: None, body: 0 }
+    }
+
+    /// What had come.
+    fn so_far(&self) -> String {
+        match self.status {
+            None => "no answer".to_owned(),
+            Some(status) => {
+                format!("the answer '{}', {} bytes long so far,", message::name(status), self.body)
+            }
+        }
+    }
+}
+
+impl Http {
+    pub(crate) fn new(settings: ActionSettings) -> Result<Self, SettingsError> {
+        let user_agent = HeaderValue::from_str(&settings.user_agent)
+            .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
+        if settings.max_response_headers < LEAST_HEAD {
+            return Err(SettingsError::MaxResponseHeaders(settings.max_response_headers));
+        }
+        let connector = Connector::new(tls::client_config(&settings.extra_roots)?, settings.connect_timeout);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(settings.idle_timeout)
+            .pool_max_idle_per_host(settings.max_idle_per_host)
+            .http1_max_buf_size(settings.max_response_headers)
+            // Lines of headers stay at the client's own limit of 100: another number costs an allocation a call.
+            .build(connector);
+        Ok(Self { client, user_agent, settings })
+    }
+
+    /// One attempt.
+    pub(crate) async fn run(&self, order: &Order<'_>, request: &HttpRequest) -> Outcome {
+        let hop = match Hop::first(request) {
+            Ok(hop) => hop,
+            Err(fault) => return message::failed("", &fault),
+        };
+        let mut progress = Progress::new(hop.uri.clone());
+        let walk = self.walk(order, request, hop, &mut progress);
+        let ended = match tokio::time::timeout(self.settings.timeout, walk).await {
+            Ok(ended) => ended,
+            Err(_) => Err(self.too_late(&progress)),
+        };
+        ended.unwrap_or_else(|fault| message::failed(uri::host(&progress.uri), &fault))
+    }
+
+    async fn walk(
+        &self,
+        order: &Order<'_>,
+        request: &HttpRequest,
+        mut hop: Hop,
+        progress: &mut Progress,
+    ) -> Result<Outcome, Fault> {
+        let mut redirects = 0;
+        loop {
+            let answer = self.send(order, request, &hop).await?;
+            progress.status = Some(answer.status());
+            let Some(next) = hop.follow(answer.status(), answer.headers())? else {
+                return self.read(answer, progress).await;
+            };
+            if redirects == self.settings.max_redirects {
+                let cause = format!("more than {redirects}, the last to host '{}'", uri::host(&next.uri));
+                return Err(Fault::too_many_redirects(cause));
+            }
+            redirects += 1;
+            answer::drain(answer.into_body(), DRAINED).await;
+            *progress = Progress::new(next.uri.clone());
+            hop = next;
+        }
+    }
+
+    async fn send(
+        &self,
+        order: &Order<'_>,
+        request: &HttpRequest,
+        hop: &Hop,
+    ) -> Result<Response<Incoming>, Fault> {
+        let request = request::build(order, request, hop, &self.user_agent)?;
+        let answer = self.client.request(request).await;
+        answer.map_err(|error| Fault::of_request(&error, self.settings.max_response_headers))
+    }
+
+    async fn read(&self, answer: Response<Incoming>, progress: &mut Progress) -> Result<Outcome, Fault> {
+        let (head, body) = answer.into_parts();
+        let body = answer::read(body, self.settings.max_response_body, progress).await?;
+        Ok(message::answered(uri::host(&progress.uri), &head, &body))
+    }
+
+    fn too_late(&self, progress: &Progress) -> Fault {
+        let within = seconds(self.settings.timeout);
+        let cause = match progress.status {
+            None => format!("no answer within {within}"),
+            Some(_) => format!("{} did not end within {within}", progress.so_far()),
+        };
+        Fault::new(Kind::Timeout, cause)
+    }
+}

@@ -1,0 +1,179 @@
+//! Requests: what is sent on one hop of an attempt.
+//!
+//! The action's method, headers and body go out as given, with these exceptions: standard methods are written in
+//! capitals, the headers that frame the body are ours, and so are the five that tell the called side what this is.
+//! Header names leave in lower case, which is how the client writes them; HTTP does not care.
+
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use http_body_util::Full;
+use model::action::{HttpAuthentication, HttpRequest};
+
+use super::redirect::Hop;
+use crate::{
+    fault::{Fault, Kind},
+    order::{Order, expected_time},
+};
+
+static JOB_ID: HeaderName = HeaderName::from_static("x-ms-scheduler-jobid");
+static COLLECTION_ID: HeaderName = HeaderName::from_static("x-ms-scheduler-jobcollectionid");
+static EXPECTED_AT: HeaderName = HeaderName::from_static("x-ms-scheduler-expected-execution-time");
+static TAG: HeaderName = HeaderName::from_static("x-ms-execution-tag");
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
+
+/// The headers that we add, `User-Agent`, `Authorization` and `Host`.
+const OWN_HEADERS: usize = 8;
+
+/// The request of a hop.
+pub(crate) fn build(
+    order: &Order<'_>,
+    action: &HttpRequest,
+    hop: &Hop,
+    user_agent: &HeaderValue,
+) -> Result<Request<Full<Bytes>>, Fault> {
+    let given = action.headers.as_deref().unwrap_or_default();
+    let mut headers = HeaderMap::with_capacity(given.len() + OWN_HEADERS);
+    for (name, value) in given {
+        let read =
+            HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_bytes(value.as_bytes()).ok());
+        // The value may be a secret, and stays out of the fault.
+        let (name, value) = read.ok_or_else(|| {
+            Fault::new(Kind::UnknownError, format!("the header '{}' cannot be sent", name.escape_debug()))
+        })?;
+        if goes_along(&name, hop) {
+            headers.append(name, value);
+        }
+    }
+    headers.entry(header::USER_AGENT).or_insert_with(|| user_agent.clone());
+    if hop.trusted {
+        authenticate(&mut headers, action, hop)?;
+    }
+    headers.insert(&JOB_ID, text(order.job)?);
+    headers.insert(&COLLECTION_ID, text(order.collection)?);
+    headers.insert(&EXPECTED_AT, text(&expected_time(order.expected_at))?);
+    headers.insert(&TAG, text(order.tag.simple().encode_lower(&mut [0; 32]))?);
+    headers.insert(&REQUEST_ID, text(order.request_id.hyphenated().encode_lower(&mut [0; 36]))?);
+
+    let body = match &action.body {
+        Some(body) if hop.with_body => Bytes::copy_from_slice(body.as_bytes()),
+        _ => Bytes::new(),
+    };
+    // The client writes the length of a body that there is. That there is none must be said where one is expected:
+    // some servers answer 411 otherwise.
+    if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method) {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = hop.method.clone();
+    *request.uri_mut() = hop.uri.clone();
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+/// Reads a method. Standard ones are known in any case; CONNECT asks for a tunnel, which no action needs.
+pub(crate) fn method(text: &str) -> Result<Method, Fault> {
+    const STANDARD: [Method; 8] = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::PATCH,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::TRACE,
+    ];
+    if let Some(method) = STANDARD.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(text)) {
+        return Ok(method);
+    }
+    match Method::from_bytes(text.as_bytes()) {
+        Ok(method) if !text.eq_ignore_ascii_case("CONNECT") => Ok(method),
+        _ => {
+            let cause = format!("the method '{}' cannot be sent", text.escape_debug());
+            Err(Fault::new(Kind::UnknownError, cause))
+        }
+    }
+}
+
+/// Whether a header of the action goes out on a hop.
+fn goes_along(name: &HeaderName, hop: &Hop) -> bool {
+    // How long the body is, is ours to say: a wrong length would let the called side wait, or read half a request
+    // as another one.
+    if name == header::CONTENT_LENGTH || name == header::TRANSFER_ENCODING {
+        return false;
+    }
+    if !hop.with_body && is_about_body(name) {
+        return false;
+    }
+    hop.trusted || is_harmless(name)
+}
+
+fn is_about_body(name: &HeaderName) -> bool {
+    name.as_str().starts_with("content-")
+}
+
+/// Whether a header may be shown to a host that the action did not name. Keys hide under too many names to list
+/// them, so this lists what is none.
+fn is_harmless(name: &HeaderName) -> bool {
+    is_about_body(name)
+        || [
+            header::ACCEPT,
+            header::ACCEPT_CHARSET,
+            header::ACCEPT_ENCODING,
+            header::ACCEPT_LANGUAGE,
+            header::CACHE_CONTROL,
+            header::PRAGMA,
+            header::USER_AGENT,
+        ]
+        .contains(name)
+}
+
+/// Says who calls. What the action's `authentication` says goes before a header of its own, and that goes before the
+/// user information of the URI.
+fn authenticate(headers: &mut HeaderMap, action: &HttpRequest, hop: &Hop) -> Result<(), Fault> {
+    let (user, password) = match (&action.authentication, &hop.credentials) {
+        (Some(HttpAuthentication::Basic { username, password }), _) => (username, password.expose()),
+        (Some(HttpAuthentication::ClientCertificate { .. }), _) => {
+            return Err(not_built("ClientCertificate"));
+        }
+        (Some(HttpAuthentication::ActiveDirectoryOAuth { .. }), _) => {
+            return Err(not_built("ActiveDirectoryOAuth"));
+        }
+        (None, Some((user, password))) if !headers.contains_key(header::AUTHORIZATION) => {
+            (user, password.as_str())
+        }
+        (None, _) => return Ok(()),
+    };
+    let mut plain = String::with_capacity(user.len() + password.len() + 1);
+    plain.extend([user, ":", password]);
+    let mut value = "Basic ".to_owned();
+    BASE64_STANDARD.encode_string(plain, &mut value);
+    let mut value = text(&value)?;
+    value.set_sensitive(true);
+    headers.insert(header::AUTHORIZATION, value);
+    Ok(())
+}
+
+fn not_built(name: &str) -> Fault {
+    Fault::new(Kind::UnknownError, format!("{name} authentication is not available in this version"))
+}
+
+fn text(text: &str) -> Result<HeaderValue, Fault> {
+    HeaderValue::from_bytes(text.as_bytes())
+        .map_err(|_| Fault::new(Kind::UnknownError, "a header of the scheduler's own cannot be sent"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_methods_are_known_in_any_case_and_others_stay() {
+        for (given, sent) in [("get", "GET"), ("Post", "POST"), ("PATCH", "PATCH"), ("Purge", "Purge")] {
+            assert_eq!(method(given).unwrap().as_str(), sent);
+        }
+        for given in ["", "GET /", "connect", "G\r\nX"] {
+            assert!(method(given).is_err(), "{given:?}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! How is it done?
+//!
+//! This crate carries out one attempt of an action and says how it went. An [`Order`] goes into a [`Runner`], a
+//! [`model::Outcome`] comes out. Whatever the called side does wrong, be it no name, no connection, garbage or an
+//! answer without end, is an outcome with a message that a person understands; there is no error to return.
+//!
+//! ```no_run
+//! use actions::{ActionSettings, Actions, Order, Runner};
+//! use model::{Uuid, action::{Call, HttpRequest}};
+//!
+//! # async fn fire() -> Result<(), actions::SettingsError> {
+//! let actions = Actions::new(ActionSettings::default())?;
+//! let request = HttpRequest {
+//!     uri: "https://example.com/nightly".into(),
+//!     method: "post".into(),
+//!     headers: None,
+//!     body: Some("{}".into()),
+//!     authentication: None,
+//! };
+//! let outcome = actions
+//!     .run(Order {
+//!         call: &Call::Http { https: true, request },
+//!         collection: "reports",
+//!         job: "nightly",
+//!         location: "North Europe",
+//!         expected_at: "2027-03-01T00:00:00Z".parse().unwrap(),
+//!         tag: Uuid::new_v4(),
+//!         request_id: Uuid::new_v4(),
+//!     })
+//!     .await;
+//! println!("{}: {}", outcome.success, outcome.message);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The way through
+//!
+//! [`Actions::run`](Runner::run) looks at the kind of call. For HTTP, `http` walks: `uri` reads the destination,
+//! `request` writes what is sent there, `connector` resolves the name, asks `egress` whether the address may be
+//! called, connects and speaks TLS; `redirect` decides where to go on, `answer` reads what came back up to a limit,
+//! and `message` writes the sentence for the history. Everything that can go wrong on the way is a `Fault`.
+//!
+//! [`scripted`] is the other implementation of [`Runner`]: outcomes and delays as a test wants them.
+//!
+//! # What it refuses
+//!
+//! To remember anything about jobs, to retry (that is decided elsewhere), and to show a secret: neither the request's
+//! headers nor the user information of a URI appear in a message.
+
+#![forbid(unsafe_code)]
+
+mod egress;
+mod fault;
+mod http;
+mod order;
+pub mod scripted;
+mod settings;
+mod tls;
+
+use async_trait::async_trait;
+use model::{Outcome, action::Call};
+
+pub use crate::{
+    order::{Order, Target},
+    settings::{ActionSettings, SettingsError},
+};
+
+/// Who carries out attempts.
+#[async_trait]
+pub trait Runner: Send + Sync + 'static {
+    /// Makes one attempt. It always ends, and in an outcome.
+    async fn run(&self, order: Order<'_>) -> Outcome;
+
+    /// Whom the call would burden: what limits on concurrency count by.
+    fn target(&self, call: &Call) -> Target {
+        Target::of(call)
+    }
+}
+
+/// The real actions.
+///
+/// One instance serves all attempts: it owns the connections that are kept.
+pub struct Actions {
+    http: http::Http,
+}
+
+impl Actions {
+    /// Reads the machine's trusted certificates and makes ready; connects to nothing.
+    ///
+    /// # Errors
+    ///
+    /// When a setting cannot be used.
+    pub fn new(settings: ActionSettings) -> Result<Self, SettingsError> {
+        Ok(Self { http: http::Http::new(settings)? })
+    }
+}
+
+#[async_trait]
+impl Runner for Actions {
+    async fn run(&self, order: Order<'_>) -> Outcome {
+        let not_built = |kind, name| Outcome {
+            success: false,
+            message: format!("{kind} Action - {name} is not available in this version"),
+        };
+        match order.call {
+            Call::Http { request, .. } => self.http.run(&order, request).await,
+            Call::StorageQueue(_) => not_built("StorageQueue", "Sending to a storage queue"),
+            Call::ServiceBusQueue(_) => not_built("ServiceBusQueue", "Sending to a Service Bus queue"),
+            Call::ServiceBusTopic(_) => not_built("ServiceBusTopic", "Sending to a Service Bus topic"),
+        }
+    }
+}

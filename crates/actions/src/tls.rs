@@ -1,0 +1,45 @@
+//! TLS: whom we trust, and how we say so.
+
+use std::sync::Arc;
+
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+use crate::settings::SettingsError;
+
+/// The configuration of all outbound TLS: the machine's trusted certificates, or those that come with the program
+/// where the machine has none (a bare container), and the operator's own.
+pub(crate) fn client_config(extra_roots: &[u8]) -> Result<ClientConfig, SettingsError> {
+    let mut roots = RootCertStore::empty();
+    // Certificates of the machine that cannot be read are left out: the others still serve.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    for certificate in CertificateDer::pem_slice_iter(extra_roots) {
+        let certificate = certificate.map_err(|e| SettingsError::ExtraRoots(e.to_string()))?;
+        roots.add(certificate).map_err(|e| SettingsError::ExtraRoots(e.to_string()))?;
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extra_root_that_cannot_be_read_is_named() {
+        let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let error = client_config(broken).unwrap_err().to_string();
+        assert!(error.starts_with("extra_roots: "), "{error}");
+        assert!(client_config(b"").is_ok());
+    }
+}

@@ -1,0 +1,53 @@
+//! The cleaner: removes what is older than it must be kept, a little at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use model::{Clock, Timestamp};
+use store::{Retention, Store};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// What the cleaner needs.
+pub(crate) struct Cleaner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) keep: Duration,
+    pub(crate) history_per_job: u32,
+    pub(crate) longest_nap: Duration,
+    pub(crate) stop: CancellationToken,
+}
+
+/// The least rest between two rounds.
+const ROUND: Duration = Duration::from_secs(60);
+/// The rest between two steps of a round, in which others use the store.
+const STEP: Duration = Duration::from_millis(50);
+
+impl Cleaner {
+    /// Cleans until told to stop.
+    pub(crate) async fn run(self) {
+        let round = ROUND.max(self.longest_nap);
+        loop {
+            let rest = match self.step().await {
+                Ok(true) => STEP,
+                Ok(false) => round,
+                Err(error) => {
+                    warn!(%error, "cannot clean up; trying again later");
+                    round
+                }
+            };
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                () = sleep(rest) => {}
+            }
+        }
+    }
+
+    async fn step(&self) -> store::Result<bool> {
+        let keep = SignedDuration::try_from(self.keep).unwrap_or(SignedDuration::MAX);
+        let before = self.clock.now().checked_sub(keep).unwrap_or(Timestamp::MIN);
+        self.store.prune(Retention { before, history_per_job: self.history_per_job }).await
+    }
+}

@@ -1,0 +1,187 @@
+//! The dispatcher: holds what is claimed until its instant, then fires it.
+//!
+//! One task owns all of this, so there is nothing to lock. It sleeps until the soonest claim, at most a short nap at a
+//! time: clocks are set and machines are suspended, and whoever sleeps an hour in one piece wakes up wrong. What is
+//! due moves into [`Lanes`]; what may go is fired in a task of its own, which reports to the settler and comes back
+//! here to free its place.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actions::{Order, Runner, Target};
+use futures_util::FutureExt;
+use model::{Attempt, Clock, Outcome, Timestamp};
+use store::{Attempted, Claim, ExecutionId, Store};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, error};
+use uuid::Uuid;
+
+use crate::lanes::{Bounds, Lane, Lanes};
+
+type CallLane = Lane<Arc<str>, Target>;
+
+/// What the dispatcher needs.
+pub(crate) struct Dispatcher {
+    pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) bounds: Bounds,
+    /// No sleep is longer than this, so that a clock that was set is noticed.
+    pub(crate) longest_nap: Duration,
+    pub(crate) claims: mpsc::Receiver<Claim>,
+    pub(crate) attempts: mpsc::UnboundedSender<Attempted>,
+    /// Begin nothing new.
+    pub(crate) stop: CancellationToken,
+}
+
+impl Dispatcher {
+    /// Fires until told to stop, then hands back what has not begun and waits for what has.
+    pub(crate) async fn run(mut self) {
+        let mut timer: BinaryHeap<Waiting> = BinaryHeap::new();
+        let mut lanes: Lanes<Arc<str>, Target, Claim> = Lanes::new(self.bounds);
+        let calls = TaskTracker::new();
+        let (ended, mut endings) = mpsc::unbounded_channel::<CallLane>();
+        loop {
+            let now = self.clock.now();
+            while let Some(waiting) = timer.peek()
+                && waiting.at <= now
+            {
+                let Some(Waiting { claim, .. }) = timer.pop() else { break };
+                if let Some(call) = call_of(&claim) {
+                    let lane = Lane { collection: collection_key(&claim), target: self.runner.target(call) };
+                    lanes.push(lane, claim);
+                }
+            }
+            while let Some((lane, claim)) = lanes.pop() {
+                if claim.ticket.begin() {
+                    calls.spawn(self.call(claim, lane, ended.clone()));
+                } else {
+                    lanes.done(&lane);
+                }
+            }
+            let longest = self.longest_nap;
+            let nap = timer.peek().map_or(longest, |waiting| until(now, waiting.at).min(longest));
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                claim = self.claims.recv() => match claim {
+                    Some(claim) => timer.push(Waiting::new(claim)),
+                    None => break,
+                },
+                Some(lane) = endings.recv() => lanes.done(&lane),
+                () = sleep(nap) => {}
+            }
+            // Take what else is there before looking at the clock again: one pass for many.
+            while let Ok(claim) = self.claims.try_recv() {
+                timer.push(Waiting::new(claim));
+            }
+            while let Ok(lane) = endings.try_recv() {
+                lanes.done(&lane);
+            }
+        }
+        self.claims.close();
+        while let Some(claim) = self.claims.recv().await {
+            timer.push(Waiting::new(claim));
+        }
+        let unused = timer.into_iter().map(|waiting| waiting.claim).chain(lanes.drain());
+        let unused: Vec<ExecutionId> =
+            unused.filter(|claim| claim.ticket.cancel()).map(|claim| claim.id).collect();
+        debug!(handed_back = unused.len(), in_flight = calls.len(), "stopping");
+        if let Err(error) = self.store.release(unused).await {
+            // They are claimed in the store, and the next start hands them out again.
+            error!(%error, "could not hand back claims");
+        }
+        calls.close();
+        calls.wait().await;
+    }
+
+    fn call(
+        &self,
+        claim: Claim,
+        lane: CallLane,
+        ended: mpsc::UnboundedSender<CallLane>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (runner, clock, attempts) = (self.runner.clone(), self.clock.clone(), self.attempts.clone());
+        async move {
+            let started_at = clock.now();
+            // A call that panics is a failed attempt, not a lost one.
+            let outcome = match AssertUnwindSafe(carry_out(&*runner, &claim)).catch_unwind().await {
+                Ok(outcome) => outcome,
+                Err(_) => {
+                    Outcome { success: false, message: "The call failed inside the scheduler.".to_owned() }
+                }
+            };
+            let attempt = Attempt { started_at, ended_at: clock.now().max(started_at), outcome };
+            // Both receivers outlive the calls; if not, the process is ending and the next start repeats the attempt.
+            let _ = attempts.send(Attempted { id: claim.id, attempt });
+            let _ = ended.send(lane);
+        }
+    }
+}
+
+async fn carry_out(runner: &dyn Runner, claim: &Claim) -> Outcome {
+    let Some(call) = call_of(claim) else {
+        return Outcome { success: false, message: "The job has no such action any more.".to_owned() };
+    };
+    let order = Order {
+        call,
+        collection: &claim.job.collection.name,
+        job: &claim.job.name,
+        location: &claim.job.location,
+        expected_at: claim.execution.occurrence.at,
+        tag: claim.execution.tag,
+        request_id: Uuid::new_v4(),
+    };
+    runner.run(order).await
+}
+
+fn call_of(claim: &Claim) -> Option<&model::action::Call> {
+    claim.job.definition.action.at_depth(claim.execution.depth).map(|action| &action.call)
+}
+
+fn collection_key(claim: &Claim) -> Arc<str> {
+    let path = &claim.job.collection;
+    format!("{}/{}/{}", path.subscription, path.group, path.name).into()
+}
+
+fn until(now: Timestamp, at: Timestamp) -> Duration {
+    Duration::try_from(now.duration_until(at)).unwrap_or_default()
+}
+
+/// A claim in the timer; the soonest is the greatest, as the heap wants it.
+struct Waiting {
+    at: Timestamp,
+    claim: Claim,
+}
+
+impl Waiting {
+    fn new(claim: Claim) -> Self {
+        let execution = &claim.execution;
+        Self { at: execution.wake_at.unwrap_or(execution.occurrence.at), claim }
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.at.cmp(&self.at).then_with(|| other.claim.id.cmp(&self.claim.id))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}

@@ -1,0 +1,156 @@
+//! Who watches the clock?
+//!
+//! An [`Engine`] claims occurrences shortly before they are due, fires each on its instant, and settles what came of it.
+//! It knows neither SQL nor HTTP: a [`Store`] keeps, a [`Runner`] calls, a [`Clock`] tells the time.
+//!
+//! ```text
+//! claimer ──claims──▶ dispatcher ──attempts──▶ settler
+//!    ▲                    │ fires                 │
+//!    └───────────── store (bell) ◀────────────────┘
+//! ```
+//!
+//! The claimer looks a horizon ahead, in batches; the dispatcher holds only those few seconds in memory, however many
+//! jobs are stored. Retries, error actions and runs asked for by hand enter at the same claim.
+//!
+//! # Stopping
+//!
+//! [`Engine::stop`] has two stages: nothing new begins and what has not begun is handed back; then what is in flight
+//! may finish and is settled. What does not finish in time is repeated after the next start, with the same tag.
+
+#![forbid(unsafe_code)]
+
+mod claimer;
+mod cleaner;
+mod clock;
+mod dispatcher;
+mod lanes;
+mod settler;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actions::Runner;
+use model::Clock;
+use store::Store;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+pub use clock::{SimulatedClock, SystemClock};
+pub use lanes::Bounds;
+
+/// What an operator may change.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long before it is due an occurrence is claimed.
+    pub horizon: Duration,
+    /// The most executions of one claim, and attempts of one settlement.
+    pub batch: u32,
+    /// The longest sleep without a look at clock and store, so that a clock that was set is noticed.
+    pub longest_nap: Duration,
+    /// How many calls may run at once.
+    pub bounds: Bounds,
+    /// How long history, ledger and ended jobs are kept.
+    pub keep: Duration,
+    /// The most history entries of one job.
+    pub history_per_job: u32,
+    /// How long a stop waits for calls in flight.
+    pub drain: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            horizon: Duration::from_secs(2),
+            batch: 1000,
+            longest_nap: Duration::from_secs(1),
+            bounds: Bounds { overall: 1000, per_collection: 200, per_target: 100 },
+            keep: Duration::from_secs(60 * 86_400),
+            history_per_job: 1000,
+            drain: Duration::from_secs(25),
+        }
+    }
+}
+
+/// A running engine.
+#[derive(Debug)]
+pub struct Engine {
+    stop: CancellationToken,
+    drain: Duration,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Starts watching the clock.
+    pub fn start(
+        store: Arc<dyn Store>,
+        runner: Arc<dyn Runner>,
+        clock: Arc<dyn Clock>,
+        settings: Settings,
+    ) -> Self {
+        let stop = CancellationToken::new();
+        let batch = settings.batch as usize;
+        // A full channel makes the claimer wait: what is due in the next seconds is bounded, not what is stored.
+        let (claims, claimed) = mpsc::channel(4 * batch);
+        let (attempts, attempted) = mpsc::unbounded_channel();
+        let claimer = claimer::Claimer {
+            store: store.clone(),
+            clock: clock.clone(),
+            horizon: settings.horizon,
+            batch: settings.batch,
+            longest_nap: settings.longest_nap,
+            claims,
+            stop: stop.clone(),
+        };
+        let dispatcher = dispatcher::Dispatcher {
+            runner,
+            clock: clock.clone(),
+            store: store.clone(),
+            bounds: settings.bounds,
+            longest_nap: settings.longest_nap,
+            claims: claimed,
+            attempts,
+            stop: stop.clone(),
+        };
+        let settler = settler::Settler { store: store.clone(), attempts: attempted, batch };
+        let cleaner = cleaner::Cleaner {
+            store,
+            clock,
+            keep: settings.keep,
+            history_per_job: settings.history_per_job,
+            longest_nap: settings.longest_nap,
+            stop: stop.clone(),
+        };
+        let tasks = vec![
+            tokio::spawn(claimer.run()),
+            tokio::spawn(dispatcher.run()),
+            tokio::spawn(settler.run()),
+            tokio::spawn(cleaner.run()),
+        ];
+        Self { stop, drain: settings.drain, tasks }
+    }
+
+    /// Stops: begins nothing new, waits for what is in flight, settles it. Whether all of it ended in time.
+    pub async fn stop(self) -> bool {
+        self.stop.cancel();
+        let aborts: Vec<_> = self.tasks.iter().map(JoinHandle::abort_handle).collect();
+        let ended = timeout(self.drain, async {
+            for task in self.tasks {
+                // A task that panicked has said so itself; the others still have to end.
+                let _ = task.await;
+            }
+        });
+        let in_time = ended.await.is_ok();
+        if !in_time {
+            warn!(
+                "some calls did not end in time; they are repeated after the next start, with the same tag"
+            );
+            for task in aborts {
+                task.abort();
+            }
+        }
+        in_time
+    }
+}

@@ -1,0 +1,182 @@
+//! What can be done with job collections.
+
+use model::{Collection, CollectionPath, CollectionState, Plan};
+use serde_json::Value;
+use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, Written};
+
+use super::jobs::check_name;
+use super::{App, Preconditions, Result, TRIES, too_many_changes};
+use crate::problem::Problem;
+
+/// A collection that was written.
+pub struct PutCollection {
+    /// As it stands now.
+    pub stored: StoredCollection,
+    /// Members of the body that mean nothing.
+    pub ignored: Vec<String>,
+}
+
+impl App {
+    /// A collection.
+    pub async fn collection(&self, path: &CollectionPath) -> Result<StoredCollection> {
+        let found = self.store.collection(path).await?;
+        found.ok_or_else(|| Problem::no_collection(&path.group, &path.name))
+    }
+
+    /// Collections of a subscription or a group.
+    pub async fn collections(
+        &self,
+        subscription: &str,
+        group: Option<&str>,
+        page: Page,
+    ) -> Result<Vec<StoredCollection>> {
+        Ok(self.store.collections(subscription, group, page).await?)
+    }
+
+    /// Creates a collection or replaces it. Its jobs stay.
+    pub async fn put_collection(
+        &self,
+        path: &CollectionPath,
+        body: &Value,
+        preconditions: &Preconditions,
+    ) -> Result<PutCollection> {
+        let request = wire::collection::read(body, &self.plans).map_err(Problem::faulty)?;
+        self.change_collection(path, preconditions, |existing| {
+            if existing.is_none() {
+                check_name("job collection", &path.name)?;
+            }
+            let at = existing.map_or(path, |existing| &existing.path);
+            Ok((request.collection(at.clone()), request.ignored.clone()))
+        })
+        .await
+    }
+
+    /// Changes parts of a collection.
+    pub async fn patch_collection(
+        &self,
+        path: &CollectionPath,
+        body: &Value,
+        preconditions: &Preconditions,
+    ) -> Result<PutCollection> {
+        self.change_collection(path, preconditions, |existing| {
+            let existing = existing.ok_or_else(|| Problem::no_collection(&path.group, &path.name))?;
+            let request = wire::collection::patch(existing, body, &self.plans).map_err(Problem::faulty)?;
+            Ok((request.collection(existing.path.clone()), request.ignored))
+        })
+        .await
+    }
+
+    /// Switches a collection on or off.
+    pub async fn switch_collection(&self, path: &CollectionPath, on: bool) -> Result<()> {
+        let state = if on { CollectionState::Enabled } else { CollectionState::Disabled };
+        self.change_collection(path, &Preconditions::default(), |existing| {
+            let existing = existing.ok_or_else(|| Problem::no_collection(&path.group, &path.name))?;
+            Ok((Collection { state, ..existing.clone() }, Vec::new()))
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn change_collection(
+        &self,
+        path: &CollectionPath,
+        preconditions: &Preconditions,
+        change: impl Fn(Option<&Collection>) -> Result<(Collection, Vec<String>)>,
+    ) -> Result<PutCollection> {
+        for _ in 0..TRIES {
+            let existing = self.store.collection(path).await?;
+            preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
+            let old = existing.as_ref().map(|existing| &existing.collection);
+            let (mut collection, ignored) = change(old)?;
+            let now = self.clock.now();
+            collection.resumed_at = resumed_at(old, &collection, now);
+            if let Some(old) = old {
+                self.check_fit(old, &collection).await?;
+            }
+            let joins_plan = old.is_none_or(|old| old.plan != collection.plan);
+            let most = joins_plan.then(|| (collection.plan, self.plans.limits(collection.plan).collections));
+            let expected =
+                existing.as_ref().map_or(Expected::Absent, |existing| Expected::Revision(existing.revision));
+            let write = CollectionWrite { collection: collection.clone(), expected, most, now };
+            match self.store.put_collection(write).await? {
+                Written::Done(revision) => {
+                    return Ok(PutCollection { stored: StoredCollection { collection, revision }, ignored });
+                }
+                Written::Full(_) => return Err(no_more_collections(collection.plan, most)),
+                Written::Changed | Written::NoCollection => {}
+            }
+        }
+        Err(too_many_changes())
+    }
+
+    /// Whether the jobs of a collection are still allowed after a change.
+    async fn check_fit(&self, old: &Collection, new: &Collection) -> Result<()> {
+        let (was, is) = (old.allowance(&self.plans), new.allowance(&self.plans));
+        let limits = (self.plans.limits(old.plan), self.plans.limits(new.plan));
+        if was == is && limits.0 == limits.1 {
+            return Ok(());
+        }
+        let jobs = self.store.all_jobs(&old.path).await?;
+        let mut problems = Vec::new();
+        if jobs.len() as u64 > u64::from(is.jobs) {
+            problems.push(format!("it holds {} jobs where {} are allowed", jobs.len(), is.jobs));
+        }
+        for stored in &jobs {
+            let (job, now) = (&stored.job, self.clock.now());
+            if let Some(too_fast) = model::admission::quota(&job.rule, &is) {
+                problems.push(format!("job '{}': {too_fast}", job.name));
+            }
+            let (action, catch_up) = (&job.definition.action, job.definition.catch_up);
+            for fault in model::admission::check(&job.rule, action, catch_up, limits.1, &self.limits, now) {
+                problems.push(format!("job '{}': {fault}", job.name));
+            }
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(Problem::conflict(format!(
+            "The job collection '{}' does not fit into what is asked for: {}.",
+            old.path.name,
+            problems.join("; ")
+        )))
+    }
+
+    /// Deletes a collection with its jobs.
+    pub async fn delete_collection(
+        &self,
+        path: &CollectionPath,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
+        for _ in 0..TRIES {
+            let existing = self.collection(path).await?;
+            preconditions.check(Some(existing.revision))?;
+            match self.store.delete_collection(path, Some(existing.revision), self.clock.now()).await? {
+                Deleted::Done => return Ok(()),
+                Deleted::Absent => return Err(Problem::no_collection(&path.group, &path.name)),
+                Deleted::Changed => {}
+            }
+        }
+        Err(too_many_changes())
+    }
+}
+
+/// When a collection was last switched on again.
+fn resumed_at(old: Option<&Collection>, new: &Collection, now: model::Timestamp) -> Option<model::Timestamp> {
+    let old = old?;
+    let switched_on = old.state != CollectionState::Enabled && new.state == CollectionState::Enabled;
+    if switched_on { Some(now) } else { old.resumed_at }
+}
+
+fn no_more_collections(plan: Plan, most: Option<(Plan, u32)>) -> Problem {
+    let most = most.map_or(0, |(_, most)| most);
+    if plan == Plan::Free && most == 1 {
+        return Problem::conflict(
+            "The subscription already has a free job collection. Only one free job collection can be created per \
+             subscription.",
+        );
+    }
+    Problem::conflict(format!(
+        "The subscription already has {most} job collections of the plan {}.",
+        plan.name()
+    ))
+}

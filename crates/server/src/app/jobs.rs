@@ -1,0 +1,254 @@
+//! What can be done with jobs.
+
+use model::transition;
+use model::{Collection, CollectionPath, JobState, Uuid};
+use recurrence::Faults;
+use serde_json::Value;
+use store::{Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredHistory, StoredJob, Written};
+use wire::job::JobRequest;
+
+use super::{App, Preconditions, Result, TRIES, too_many_changes};
+use crate::problem::Problem;
+
+/// A job that was written.
+pub struct PutJob {
+    /// As it stands now.
+    pub stored: StoredJob,
+    /// Whether it is new.
+    pub created: bool,
+    /// Members of the body that mean nothing.
+    pub ignored: Vec<String>,
+}
+
+impl App {
+    /// Creates a job or replaces it as a whole.
+    pub async fn put_job(
+        &self,
+        path: &CollectionPath,
+        name: &str,
+        body: &Value,
+        preconditions: &Preconditions,
+    ) -> Result<PutJob> {
+        for _ in 0..TRIES {
+            let collection = self.collection(path).await?.collection;
+            let existing = self.store.job(path, name).await?;
+            if existing.is_none() {
+                check_name("job", name)?;
+            }
+            preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
+            if let Some(existing) = &existing {
+                refuse_final(&existing.job.name, existing.job.state)?;
+            }
+            let now = self.clock.now();
+            let request = wire::job::read(body, now).map_err(Problem::faulty)?;
+            self.admit(&collection, &request)?;
+            let state = request.state.unwrap_or(JobState::Enabled);
+            let write = JobWrite {
+                collection: path.clone(),
+                name: name.to_owned(),
+                definition: request.definition(),
+                standing: transition::begin(&request.rule, state),
+                expected: expected(existing.as_ref()),
+                replace: true,
+                seed: Uuid::new_v4(),
+                most: existing.is_none().then(|| collection.allowance(&self.plans).jobs),
+                now,
+            };
+            if self.write_job(write).await? {
+                let stored = self.job(path, name).await?;
+                return Ok(PutJob { stored, created: existing.is_none(), ignored: request.ignored });
+            }
+        }
+        Err(too_many_changes())
+    }
+
+    /// Changes parts of a job.
+    pub async fn patch_job(
+        &self,
+        path: &CollectionPath,
+        name: &str,
+        body: &Value,
+        preconditions: &Preconditions,
+    ) -> Result<PutJob> {
+        for _ in 0..TRIES {
+            let collection = self.collection(path).await?.collection;
+            let existing = self.job(path, name).await?;
+            preconditions.check(Some(existing.revision))?;
+            refuse_final(&existing.job.name, existing.job.state)?;
+            let now = self.clock.now();
+            let job = &existing.job;
+            let patched = wire::job::patch(&job.definition, job.state, body, now).map_err(Problem::faulty)?;
+            let request = patched.request;
+            self.admit(&collection, &request)?;
+            let state = request.state.unwrap_or(job.state);
+            let write = JobWrite {
+                collection: path.clone(),
+                name: name.to_owned(),
+                definition: request.definition(),
+                standing: transition::amend(job, &request.rule, patched.timing_changed, state, now),
+                expected: expected(Some(&existing)),
+                replace: false,
+                seed: job.seed,
+                most: None,
+                now,
+            };
+            if self.write_job(write).await? {
+                let stored = self.job(path, name).await?;
+                return Ok(PutJob { stored, created: false, ignored: request.ignored });
+            }
+        }
+        Err(too_many_changes())
+    }
+
+    /// Whether a job may be in a collection, by its plan, its quota and the limits.
+    fn admit(&self, collection: &Collection, request: &JobRequest) -> Result<()> {
+        let plan = self.plans.limits(collection.plan);
+        let JobRequest { rule, action, catch_up, accepted_at, .. } = request;
+        let faults = model::admission::check(rule, action, *catch_up, plan, &self.limits, *accepted_at);
+        Faults::check(request.placed(faults)).map_err(Problem::faulty)?;
+        match model::admission::quota(&request.rule, &collection.allowance(&self.plans)) {
+            Some(too_fast) => Err(Problem::conflict(too_fast.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it was written; not, when somebody else was faster.
+    async fn write_job(&self, write: JobWrite) -> Result<bool> {
+        let (path, most) = (write.collection.clone(), write.most);
+        match self.store.put_job(write).await? {
+            Written::Done(_) => Ok(true),
+            Written::Changed => Ok(false),
+            Written::Full(_) => Err(Problem::conflict(format!(
+                "The job collection has reached its quota of '{}' jobs. Delete jobs before adding new ones, or choose \
+                 a larger plan.",
+                most.unwrap_or_default()
+            ))),
+            Written::NoCollection => Err(Problem::no_collection(&path.group, &path.name)),
+        }
+    }
+
+    /// A job.
+    pub async fn job(&self, path: &CollectionPath, name: &str) -> Result<StoredJob> {
+        match self.store.job(path, name).await? {
+            Some(stored) => Ok(stored),
+            None => {
+                self.collection(path).await?;
+                Err(Problem::no_job(name))
+            }
+        }
+    }
+
+    /// Jobs of a collection.
+    pub async fn jobs(
+        &self,
+        path: &CollectionPath,
+        state: Option<JobState>,
+        page: Page,
+    ) -> Result<Vec<StoredJob>> {
+        let jobs = self.store.jobs(path, state, page).await?;
+        jobs.ok_or_else(|| Problem::no_collection(&path.group, &path.name))
+    }
+
+    /// Deletes a job.
+    pub async fn delete_job(
+        &self,
+        path: &CollectionPath,
+        name: &str,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
+        for _ in 0..TRIES {
+            let existing = self.job(path, name).await?;
+            preconditions.check(Some(existing.revision))?;
+            match self.store.delete_job(path, name, Some(existing.revision), self.clock.now()).await? {
+                Deleted::Done => return Ok(()),
+                Deleted::Absent => return Err(Problem::no_job(name)),
+                Deleted::Changed => {}
+            }
+        }
+        Err(too_many_changes())
+    }
+
+    /// Runs a job once more, now.
+    pub async fn run_job(&self, path: &CollectionPath, name: &str) -> Result<()> {
+        let collection = self.collection(path).await?.collection;
+        let existing = self.job(path, name).await?;
+        refuse_final(&existing.job.name, existing.job.state)?;
+        if collection.state != model::CollectionState::Enabled {
+            return Err(Problem::conflict(format!(
+                "The job collection '{}' is not enabled, so none of its jobs can run.",
+                collection.path.name
+            )));
+        }
+        let execution = transition::run_now(&existing.job, Uuid::new_v4(), self.clock.now());
+        Ok(self.store.add_execution(execution).await?)
+    }
+
+    /// Entries of a job's history.
+    pub async fn history(
+        &self,
+        path: &CollectionPath,
+        name: &str,
+        query: &HistoryQuery,
+        page: Page,
+    ) -> Result<Vec<StoredHistory>> {
+        match self.store.history(path, name, query, page).await? {
+            Some(entries) => Ok(entries),
+            None => {
+                self.collection(path).await?;
+                Err(Problem::no_job(name))
+            }
+        }
+    }
+}
+
+fn expected(existing: Option<&StoredJob>) -> ExpectedJob {
+    match existing {
+        None => ExpectedJob::Absent,
+        Some(StoredJob { job, revision, .. }) => {
+            ExpectedJob::Standing { revision: *revision, next_number: job.next_number, next_at: job.next_at }
+        }
+    }
+}
+
+fn refuse_final(name: &str, state: JobState) -> Result<()> {
+    if state.is_final() {
+        return Err(Problem::conflict(format!(
+            "The job '{name}' is {}, which is final: it can be deleted, but neither changed nor run.",
+            state.name()
+        )));
+    }
+    Ok(())
+}
+
+/// Names are the same for collections and jobs.
+pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
+    const LONGEST: usize = 100;
+    let mut letters = name.chars();
+    let first = letters.next().is_some_and(|first| first.is_ascii_alphanumeric());
+    let rest = letters.all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+    if first && rest && name.len() <= LONGEST {
+        return Ok(());
+    }
+    Err(Problem::bad_request(format!(
+        "The name of the {what} is '{}'; allowed: 1 to {LONGEST} letters, digits, '-', '_' and '.', beginning with a \
+         letter or digit.",
+        name.chars().take(LONGEST + 20).collect::<String>()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_name;
+
+    #[test]
+    fn names() {
+        let longest = "x".repeat(100);
+        for name in ["a", "9", "My-job_1.2", &longest] {
+            assert!(check_name("job", name).is_ok(), "{name}");
+        }
+        let too_long = "x".repeat(101);
+        for name in ["", "-a", ".a", "_a", "a b", "a/b", "ä", "a?", &too_long] {
+            assert!(check_name("job", name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The layers: the default file, a file, environment variables, flags.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::{Config, DEFAULT};
+
+/// What the command line says.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--listen`.
+    pub listen: Option<String>,
+    /// `--data`.
+    pub data: Option<PathBuf>,
+}
+
+/// A setting that is wrong: which, where it was set, and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFault(String);
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigFault {}
+
+/// The prefix of all our environment variables.
+const PREFIX: &str = "PUNCTUAL_";
+
+/// Names the file of settings, as `--config` does; the only variable that is not a setting itself.
+const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
+
+/// The configuration in force. `variables` are the environment's.
+pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigFault> {
+    let mut settings: Table = DEFAULT.parse().map_err(|error| fault("config.default.toml", error))?;
+    let known = leaves(&settings);
+    let variables: Vec<(String, String)> = variables.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+
+    let from_variable =
+        variables.iter().find(|(name, _)| name == CONFIG_VARIABLE).map(|(_, path)| PathBuf::from(path));
+    if let Some(path) = flags.config.clone().or(from_variable) {
+        let file = read_file(&path)?;
+        merge(&mut settings, file, "", &path.display().to_string())?;
+    }
+    for (name, text) in &variables {
+        if name == CONFIG_VARIABLE {
+            continue;
+        }
+        let Some((path, default)) = known.iter().find(|(path, _)| variable_of(path) == *name) else {
+            return Err(fault(
+                name,
+                format!(
+                    "there is no such setting{}",
+                    nearest(name, known.iter().map(|(path, _)| variable_of(path)))
+                ),
+            ));
+        };
+        set(&mut settings, path, typed(name, text, default)?);
+    }
+    if let Some(listen) = &flags.listen {
+        set(&mut settings, "listen", Value::String(listen.clone()));
+    }
+    if let Some(data) = &flags.data {
+        set(&mut settings, "data", Value::String(data.display().to_string()));
+    }
+    typed_config(settings)
+}
+
+fn typed_config(settings: Table) -> Result<Config, ConfigFault> {
+    serde_path_to_error::deserialize(Value::Table(settings)).map_err(|error| {
+        let path = error.path().to_string();
+        fault(&path, error.into_inner().message())
+    })
+}
+
+fn read_file(path: &Path) -> Result<Table, ConfigFault> {
+    let text = std::fs::read_to_string(path).map_err(|error| fault(&path.display().to_string(), error))?;
+    text.parse().map_err(|error: toml::de::Error| fault(&path.display().to_string(), error))
+}
+
+/// Lays one table over another in which every key must be.
+fn merge(under: &mut Table, over: Table, prefix: &str, place: &str) -> Result<(), ConfigFault> {
+    for (key, value) in over {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match (under.get_mut(&key), value) {
+            (None, _) => {
+                let hint = nearest(&key, under.keys().cloned());
+                return Err(fault(&path, format!("there is no such setting{hint} (set in {place})")));
+            }
+            (Some(Value::Table(under)), Value::Table(over)) => merge(under, over, &path, place)?,
+            (Some(Value::Table(_)), _) => {
+                return Err(fault(&path, format!("this is a section, not a setting (set in {place})")));
+            }
+            (Some(slot), value) => {
+                if slot.type_str() != value.type_str() {
+                    let (wanted, given) = (slot.type_str(), value.type_str());
+                    return Err(fault(
+                        &path,
+                        format!("a value of type {given} where {wanted} is expected (set in {place})"),
+                    ));
+                }
+                *slot = value;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A variable's text as the type that the default has.
+fn typed(name: &str, text: &str, default: &Value) -> Result<Value, ConfigFault> {
+    match default {
+        Value::Integer(_) => text
+            .trim()
+            .parse()
+            .map(Value::Integer)
+            .map_err(|_| fault(name, format!("\"{text}\" is not a whole number"))),
+        Value::Boolean(_) => text
+            .trim()
+            .parse()
+            .map(Value::Boolean)
+            .map_err(|_| fault(name, format!("\"{text}\" is neither true nor false"))),
+        _ => Ok(Value::String(text.to_owned())),
+    }
+}
+
+/// All settings of a table with their paths: `engine.calls-per-target`.
+fn leaves(table: &Table) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => {
+                found.extend(leaves(inner).into_iter().map(|(path, value)| (format!("{key}.{path}"), value)));
+            }
+            _ => found.push((key.clone(), value.clone())),
+        }
+    }
+    found
+}
+
+fn set(table: &mut Table, path: &str, value: Value) {
+    match path.split_once('.') {
+        Some((section, rest)) => {
+            if let Some(Value::Table(inner)) = table.get_mut(section) {
+                set(inner, rest, value);
+            }
+        }
+        None => {
+            table.insert(path.to_owned(), value);
+        }
+    }
+}
+
+/// The environment variable of a setting.
+fn variable_of(path: &str) -> String {
+    format!("{PREFIX}{}", path.replace(['.', '-'], "_").to_uppercase())
+}
+
+/// "; did you mean …?", where something is near.
+fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> String {
+    let best = candidates.map(|candidate| (distance(name, &candidate), candidate)).min();
+    match best {
+        Some((distance, candidate)) if distance <= 3 => format!("; did you mean {candidate}?"),
+        _ => String::new(),
+    }
+}
+
+/// How many letters must be changed, added or left out.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.chars().enumerate() {
+            let change = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+fn fault(place: &str, problem: impl fmt::Display) -> ConfigFault {
+    ConfigFault(format!("{place}: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn with(variables: &[(&str, &str)]) -> Result<Config, ConfigFault> {
+        load(&Flags::default(), variables.iter().map(|(name, value)| (name.to_string(), value.to_string())))
+    }
+
+    fn with_file(text: &str) -> Result<Config, ConfigFault> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("punctual.toml");
+        std::fs::write(&path, text).expect("written");
+        load(&Flags { config: Some(path), ..Flags::default() }, std::iter::empty())
+    }
+
+    #[test]
+    fn the_default_file_is_what_the_code_takes_for_granted() {
+        let config = with(&[]).expect("valid");
+        assert_eq!(config.plans(), model::Plans::default());
+        assert_eq!(config.admission(), model::admission::Limits::default());
+        assert_eq!(config.patience(), model::transition::Patience::default());
+        assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
+    }
+
+    #[test]
+    fn later_layers_win() {
+        let config = with_file("listen = \"127.0.0.1:1\"\n[engine]\ncalls-per-target = 3\n").expect("valid");
+        assert_eq!((config.listen.port(), config.engine.calls_per_target), (1, 3));
+        let config = with(&[("PUNCTUAL_ENGINE_CALLS_PER_TARGET", "7"), ("PUNCTUAL_HTTP_TIMEOUT", "5s")])
+            .expect("valid");
+        assert_eq!((config.engine.calls_per_target, config.http.timeout), (7, Duration::from_secs(5)));
+        let flags = Flags { listen: Some("127.0.0.1:9".into()), ..Flags::default() };
+        let variables = [("PUNCTUAL_LISTEN".to_owned(), "127.0.0.1:8".to_owned())];
+        assert_eq!(load(&flags, variables.into_iter()).expect("valid").listen.port(), 9);
+    }
+
+    #[test]
+    fn faults_name_the_setting() {
+        for (fault, parts) in [
+            (with(&[("PUNCTUAL_LISTEM", "x")]), &["PUNCTUAL_LISTEM", "did you mean PUNCTUAL_LISTEN?"][..]),
+            (with(&[("PUNCTUAL_ENGINE_BATCH", "many")]), &["PUNCTUAL_ENGINE_BATCH", "whole number"]),
+            (with(&[("PUNCTUAL_HTTP_TIMEOUT", "soon")]), &["http.timeout", "not a duration"]),
+            (with(&[("PUNCTUAL_LISTEN", "here")]), &["listen"]),
+            (with_file("[engine]\ncall = 3\n"), &["engine.call", "did you mean calls?", "punctual.toml"]),
+            (with_file("[engine]\ncalls = \"3\"\n"), &["engine.calls", "integer"]),
+            (with_file("engine = 3\n"), &["engine", "section"]),
+            (with_file("listen = \n"), &["punctual.toml", "line 1"]),
+            (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
+            (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
+        ] {
+            let text = fault.expect_err(&format!("{parts:?}")).to_string();
+            for part in parts {
+                assert!(text.contains(part), "{text} lacks {part}");
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Configuration: the default file is the documentation, and the law.
+//!
+//! `config.default.toml` is compiled in. It names every key, gives its default and its type; what it does not name does
+//! not exist. A file, then environment variables, then flags are laid over it, and a fault in any of them ends the start
+//! with the key's name, where it was set, and what is allowed.
+
+mod duration;
+mod layers;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use layers::{ConfigFault, Flags, load};
+
+/// The default configuration file.
+pub const DEFAULT: &str = include_str!("../../config.default.toml");
+
+/// Everything an operator may set.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Config {
+    /// Where the API is served.
+    pub listen: SocketAddr,
+    /// The folder of the embedded store.
+    pub data: PathBuf,
+    /// What is logged.
+    pub log: Log,
+    /// How jobs are run.
+    pub engine: Engine,
+    /// How calls are made.
+    pub http: Http,
+    /// What is kept how long.
+    pub retention: Retention,
+    /// How large a job may be.
+    pub limits: Limits,
+    /// What collections may do.
+    pub plans: Plans,
+}
+
+/// What is logged.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Log {
+    /// A level or a filter.
+    pub level: String,
+    /// For whom.
+    pub format: LogFormat,
+}
+
+/// For whom logs are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// People.
+    Text,
+    /// Programs.
+    Json,
+}
+
+/// How jobs are run.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Engine {
+    /// How long before it is due an occurrence is claimed.
+    #[serde(deserialize_with = "duration::read")]
+    pub horizon: Duration,
+    /// The most claims and settlements at a time.
+    pub batch: u32,
+    /// The longest sleep without a look at clock and store.
+    #[serde(deserialize_with = "duration::read")]
+    pub longest_nap: Duration,
+    /// The most calls at once.
+    pub calls: usize,
+    /// The most calls of one collection.
+    pub calls_per_collection: usize,
+    /// The most calls to one target.
+    pub calls_per_target: usize,
+    /// Later than this is late.
+    #[serde(deserialize_with = "duration::read")]
+    pub late_after: Duration,
+    /// The distance of replays.
+    #[serde(deserialize_with = "duration::read")]
+    pub replay_pace: Duration,
+    /// The most runs of one job that wait for each other.
+    pub longest_queue: u32,
+    /// How long a stop waits.
+    #[serde(deserialize_with = "duration::read")]
+    pub drain: Duration,
+}
+
+/// How calls are made.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Http {
+    /// The longest a call may take.
+    #[serde(deserialize_with = "duration::read")]
+    pub timeout: Duration,
+    /// The longest connecting may take.
+    #[serde(deserialize_with = "duration::read")]
+    pub connect_timeout: Duration,
+    /// How many redirects are followed.
+    pub max_redirects: u32,
+    /// The most bytes of an answer's body.
+    pub max_answer: u64,
+}
+
+/// What is kept how long.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Retention {
+    /// How long.
+    #[serde(deserialize_with = "duration::read")]
+    pub keep: Duration,
+    /// The most history entries of one job.
+    pub history_per_job: u32,
+}
+
+/// How large a job may be.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Limits {
+    /// The most bytes of a job.
+    pub job: usize,
+    /// The most characters of a URI.
+    pub uri: usize,
+    /// The most characters of a body.
+    pub body: usize,
+    /// The most characters of all headers.
+    pub header_characters: usize,
+    /// The most headers.
+    pub headers: usize,
+    /// How many months ahead a job may start.
+    pub start_months: u32,
+    /// The most retries.
+    pub retry_count: u32,
+    /// The longest time between two.
+    #[serde(deserialize_with = "duration::read")]
+    pub retry_interval: Duration,
+    /// The most missed occurrences that a job may make up for.
+    pub catch_up: u32,
+}
+
+/// What collections may do, by plan.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub struct Plans {
+    /// Free.
+    pub free: PlanLimits,
+    /// Standard.
+    pub standard: PlanLimits,
+    /// P10Premium.
+    pub p10premium: PlanLimits,
+    /// P20Premium.
+    pub p20premium: PlanLimits,
+}
+
+/// What collections of one plan may do.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PlanLimits {
+    /// The most jobs.
+    pub jobs: u32,
+    /// The fastest recurrence.
+    #[serde(deserialize_with = "duration::read")]
+    pub fastest: Duration,
+    /// The most collections in a subscription.
+    pub collections: u32,
+    /// Whether calls may carry credentials.
+    pub authentication: bool,
+    /// The shortest retry interval.
+    #[serde(deserialize_with = "duration::read")]
+    pub shortest_retry: Duration,
+    /// The retry interval of jobs that do not say.
+    #[serde(deserialize_with = "duration::read")]
+    pub default_retry: Duration,
+}
+
+impl From<PlanLimits> for model::PlanLimits {
+    fn from(limits: PlanLimits) -> Self {
+        Self {
+            jobs: limits.jobs,
+            fastest: limits.fastest,
+            collections: limits.collections,
+            authentication: limits.authentication,
+            shortest_retry: limits.shortest_retry,
+            default_retry: limits.default_retry,
+        }
+    }
+}
+
+impl Config {
+    /// The plans, as the model knows them.
+    pub fn plans(&self) -> model::Plans {
+        model::Plans {
+            free: self.plans.free.into(),
+            standard: self.plans.standard.into(),
+            p10_premium: self.plans.p10premium.into(),
+            p20_premium: self.plans.p20premium.into(),
+        }
+    }
+
+    /// How large jobs may be, as the model knows it.
+    pub fn admission(&self) -> model::admission::Limits {
+        model::admission::Limits {
+            uri: self.limits.uri,
+            headers: self.limits.headers,
+            header_characters: self.limits.header_characters,
+            body: self.limits.body,
+            start_months: self.limits.start_months,
+            retries: self.limits.retry_count,
+            longest_retry: self.limits.retry_interval,
+            catch_up: self.limits.catch_up,
+            ..model::admission::Limits::default()
+        }
+    }
+
+    /// How patient the scheduler is.
+    pub fn patience(&self) -> model::transition::Patience {
+        model::transition::Patience {
+            late_after: self.engine.late_after,
+            replay_pace: self.engine.replay_pace,
+            longest_queue: self.engine.longest_queue,
+        }
+    }
+
+    /// The engine's settings.
+    pub fn engine(&self) -> engine::Settings {
+        engine::Settings {
+            horizon: self.engine.horizon,
+            batch: self.engine.batch,
+            longest_nap: self.engine.longest_nap,
+            bounds: engine::Bounds {
+                overall: self.engine.calls,
+                per_collection: self.engine.calls_per_collection,
+                per_target: self.engine.calls_per_target,
+            },
+            keep: self.retention.keep,
+            history_per_job: self.retention.history_per_job,
+            drain: self.engine.drain,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Answers: status, body and the headers that the old service always sent.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use model::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::problem::Problem;
+
+/// What a route answers.
+#[derive(Debug)]
+pub(super) struct Answer {
+    status: u16,
+    body: Option<Value>,
+    headers: Vec<(HeaderName, String)>,
+}
+
+impl Answer {
+    pub(super) fn json(status: u16, body: Value) -> Self {
+        Self { status, body: Some(body), headers: Vec::new() }
+    }
+
+    pub(super) fn empty(status: u16) -> Self {
+        Self { status, body: None, headers: Vec::new() }
+    }
+
+    pub(super) fn with(mut self, name: HeaderName, value: String) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Names the members of the request's body that mean nothing, so that a misspelt one does not vanish silently.
+    pub(super) fn ignoring(self, members: &[String]) -> Self {
+        if members.is_empty() {
+            return self;
+        }
+        self.with(HeaderName::from_static("x-punctual-ignored"), members.join(", "))
+    }
+
+    pub(super) fn into_response(self, ids: &Ids, now: Timestamp) -> Response<Body> {
+        let body = match &self.body {
+            Some(body) => Body::from(body.to_string()),
+            None => Body::empty(),
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() =
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        if self.body.is_some() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+        }
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+        headers.insert(header::EXPIRES, HeaderValue::from_static("-1"));
+        ids.write(headers, now);
+        for (name, value) in self.headers {
+            // A member's name may hold anything; what cannot stand in a header is left out.
+            if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+                headers.insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+impl From<Problem> for Answer {
+    fn from(problem: Problem) -> Self {
+        let body = match &problem.faults {
+            Some(faults) => wire::error::faults(faults),
+            None => wire::error::body(problem.code, &problem.message),
+        };
+        let mut answer = Self::json(problem.status, body);
+        if let Some(seconds) = problem.retry_after {
+            answer = answer.with(header::RETRY_AFTER, seconds.to_string());
+        }
+        if let Some(methods) = problem.allow {
+            answer = answer.with(header::ALLOW, methods.to_owned());
+        }
+        answer
+    }
+}
+
+/// The names of a request.
+pub(super) struct Ids {
+    request: Uuid,
+    correlation: String,
+    client: Option<HeaderValue>,
+}
+
+impl Ids {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let request = Uuid::new_v4();
+        let given = headers.get("x-ms-correlation-request-id").and_then(|id| id.to_str().ok());
+        let wants_back = headers
+            .get("x-ms-return-client-request-id")
+            .is_some_and(|wanted| wanted.as_bytes().eq_ignore_ascii_case(b"true"));
+        Self {
+            request,
+            correlation: given.map_or_else(|| request.to_string(), str::to_owned),
+            client: headers.get("x-ms-client-request-id").filter(|_| wants_back).cloned(),
+        }
+    }
+
+    fn write(&self, headers: &mut HeaderMap, now: Timestamp) {
+        let mut insert = |name: &'static str, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        insert("x-ms-request-id", &self.request.to_string());
+        insert("x-ms-correlation-request-id", &self.correlation);
+        // PUNCTUAL:20160330T183355Z:<correlation>, where the old service named its region.
+        let moment: String = now.to_string().chars().filter(|c| !"-:".contains(*c)).take(15).collect();
+        insert("x-ms-routing-request-id", &format!("PUNCTUAL:{moment}Z:{}", self.correlation));
+        if let Some(client) = &self.client {
+            headers.insert("x-ms-client-request-id", client.clone());
+        }
+    }
+}

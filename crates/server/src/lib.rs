@@ -1,0 +1,20 @@
+//! Who may ask, and how?
+//!
+//! The API of Azure Scheduler over HTTP, the extensions under `/api/`, the configuration, and the life of the process.
+//! The rules of the product are in [`model`], the shapes of its JSON in [`wire`]; here they meet: [`app`] has the
+//! use-cases (load, decide, store), [`http`] finds the use-case of a request, [`serve`] starts and stops it all.
+
+#![forbid(unsafe_code)]
+
+pub mod app;
+pub mod config;
+mod demo;
+pub mod http;
+mod openapi;
+pub mod problem;
+mod serve;
+
+pub use serve::{Options, init_logging, serve};
+
+/// The version of the product.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,117 @@
+//! The life of the process: start, serve, stop.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+use actions::{ActionSettings, Actions};
+use anyhow::{Context, bail};
+use engine::{Engine, SystemClock};
+use model::Clock;
+use store::{SqliteSettings, SqliteStore, Store};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+use tracing_subscriber::EnvFilter;
+
+use crate::app::App;
+use crate::config::{Config, LogFormat};
+use crate::{VERSION, demo, http};
+
+/// What to do besides serving.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Fill an empty store with examples.
+    pub demo: bool,
+}
+
+/// The file of the embedded store, in the data folder.
+const DATABASE: &str = "punctual.db";
+
+/// Starts logging, to standard error.
+pub fn init_logging(config: &Config) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&config.log.level)
+        .with_context(|| format!("log.level: \"{}\" is neither a level nor a filter", config.log.level))?;
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
+    match config.log.format {
+        LogFormat::Text => subscriber.init(),
+        LogFormat::Json => subscriber.json().init(),
+    }
+    Ok(())
+}
+
+/// Serves until told to stop, then finishes what is under way.
+pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
+    if !config.listen.ip().is_loopback() {
+        bail!(
+            "listen: {} is not a loopback address; without authentication the server is for this machine only \
+             (127.0.0.1 or [::1])",
+            config.listen
+        );
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let settings =
+        SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::default() };
+    std::fs::create_dir_all(&config.data)
+        .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(config.data.join(DATABASE), settings, clock.now())?);
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
+    let address = listener.local_addr()?;
+
+    let app = App {
+        store: store.clone(),
+        clock: clock.clone(),
+        plans: config.plans(),
+        limits: config.admission(),
+        job_bytes: config.limits.job,
+    };
+    if options.demo {
+        demo::fill(&app, address).await?;
+    }
+    let runner = Arc::new(Actions::new(action_settings(&config))?);
+    let engine = Engine::start(store.clone(), runner, clock, config.engine());
+
+    let stop = CancellationToken::new();
+    let stopped = stop.clone().cancelled_owned();
+    let server = axum::serve(listener, http::router(app)).with_graceful_shutdown(stopped);
+    let server = tokio::spawn(server.into_future());
+
+    let census = store.census().await?;
+    info!(version = VERSION, jobs = census.jobs, collections = census.collections, data = %config.data.display(), "started");
+    let mut out = std::io::stdout();
+    // Whoever started us may have gone; we serve all the same.
+    let _ = writeln!(out, "Punctual {VERSION} serves http://{address}").and_then(|()| out.flush());
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    info!("stopping: nothing new begins, what is under way may finish");
+    stop.cancel();
+    let all_ended = tokio::select! {
+        ended = engine.stop() => ended,
+        _ = interrupt.recv() => false,
+        _ = terminate.recv() => false,
+    };
+    // Callers that keep a connection open do not keep us.
+    server.abort();
+    info!(all_ended, "stopped");
+    Ok(())
+}
+
+fn action_settings(config: &Config) -> ActionSettings {
+    ActionSettings {
+        timeout: config.http.timeout,
+        connect_timeout: config.http.connect_timeout,
+        max_redirects: config.http.max_redirects,
+        max_response_body: config.http.max_answer,
+        ..ActionSettings::default()
+    }
+}

@@ -6,7 +6,7 @@ use crate::Timestamp;
 use crate::cron::Cron;
 use crate::date_time::{DATE_TIME_FORMS, read_date_time};
 use crate::draft::{Draft, DstDraft, MonthlyOccurrenceDraft, RecurrenceDraft, ScheduleDraft};
-use crate::fault::{Fault, Faults};
+use crate::fault::{Fault, Faults, quoted};
 use crate::names::{Dst, Fold, Frequency, Gap, Weekday};
 use crate::numbers::Numbers;
 use crate::rule::{MonthlyOccurrence, Pattern, Recurrence, Rule, Schedule};
@@ -262,16 +262,6 @@ impl Found {
         values.sort_unstable();
         values.dedup();
         Some(values)
-    }
-}
-
-/// A text as JSON would show it, cut where it would fill the page.
-fn quoted(text: impl AsRef<str>) -> String {
-    const LONGEST: usize = 100;
-    let text = text.as_ref();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
     }
 }
 

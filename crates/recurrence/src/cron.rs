@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::fault::quoted;
 use crate::names::Weekday;
 use crate::numbers::Numbers;
 use crate::rule::MonthlyOccurrence;
@@ -71,7 +72,7 @@ impl Cron {
             let mut set = Set::default();
             for item in text.split(',') {
                 if let Err(allowed) = kind.read(item, &mut set) {
-                    faults.push(format!("in the {} field '{item}': {allowed}", kind.name));
+                    faults.push(format!("in the {} field {}: {allowed}", kind.name, quoted(item)));
                 }
             }
             set
@@ -359,12 +360,12 @@ mod tests {
             ("", "five fields"),
             ("* * * *", "4 given"),
             ("0 * * * * *", "no field for seconds"),
-            ("60 * * * *", "minute field '60'"),
+            ("60 * * * *", "minute field \"60\""),
             ("-1 * * * *", "minute field"),
             ("*/0 * * * *", "minute field"),
             ("*/60 * * * *", "minute field"),
             ("5-1 * * * *", "minute field"),
-            ("1,,2 * * * *", "minute field ''"),
+            ("1,,2 * * * *", "minute field \"\""),
             ("? * * * *", "minute field"),
             ("1- * * * *", "minute field"),
             ("0x1 * * * *", "minute field"),

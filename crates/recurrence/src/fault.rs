@@ -76,3 +76,13 @@ impl fmt::Display for Faults {
 }
 
 impl std::error::Error for Faults {}
+
+/// A text as JSON would show it, cut where it would fill the page.
+pub(crate) fn quoted(text: impl AsRef<str>) -> String {
+    const LONGEST: usize = 100;
+    let text = text.as_ref();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}

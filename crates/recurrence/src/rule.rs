@@ -102,11 +102,14 @@ impl Pattern {
 
     /// Whether it says at which minutes it runs; then it runs at their beginning, else at the second of the start.
     fn names_minutes(&self) -> bool {
+        matches!(self, Self::Cron(_)) || self.schedule().is_some_and(|schedule| schedule.minutes.is_some())
+    }
+
+    /// Which instants of a period, where it says so.
+    pub fn schedule(&self) -> Option<&Schedule> {
         match self {
-            Self::Cron(_) => true,
-            Self::Every { schedule, .. } => {
-                schedule.as_ref().is_some_and(|schedule| schedule.minutes.is_some())
-            }
+            Self::Cron(_) => None,
+            Self::Every { schedule, .. } => schedule.as_ref(),
         }
     }
 }

@@ -17,8 +17,8 @@ const YEARS_OF_CHANGES: i64 = 40;
 impl Rule {
     /// The shortest distance between any two occurrences; `None` where there is only one.
     ///
-    /// The run at once of a job without a start is left out: how near it is to the next one says when the job was
-    /// made, not how fast it repeats. Clock changes count: a daily job in Paris is as fast as 23 hours. A rule that
+    /// The run at once of a scheduled job without a start is left out: how near it is to the next one says when the
+    /// job was made, not how fast it repeats. Clock changes count: a daily job in Paris is as fast as 23 hours. A rule that
     /// ends after a great many occurrences is judged as if it did not end, which never makes it slower.
     pub fn fastest(&self) -> Option<Duration> {
         let recurrence = self.recurrence()?;
@@ -50,9 +50,11 @@ impl Rule {
         Some(first.map_or(usual, |first| first.min(usual)))
     }
 
-    /// The occurrences that follow from the rule, without the run at once.
+    /// The occurrences that follow from the rule: without a run at once that the schedule does not know.
     fn slots(&self) -> impl Iterator<Item = crate::Timestamp> {
-        self.occurrences().map(|occurrence| occurrence.at).skip(usize::from(self.runs_at_once()))
+        let scheduled = self.recurrence().is_some_and(|recurrence| recurrence.pattern().schedule().is_some());
+        let extra = self.runs_at_once() && scheduled;
+        self.occurrences().map(|occurrence| occurrence.at).skip(usize::from(extra))
     }
 }
 
@@ -260,5 +262,13 @@ mod tests {
         let draft = Draft { start_time: None, recurrence: Some(recurrence) };
         let rule = Rule::build(&draft, "2026-01-05T05:14:59Z".parse().expect("valid")).expect("valid");
         assert_eq!(rule.fastest().map(|fastest| fastest.as_secs()), Some(DAY));
+    }
+
+    #[test]
+    fn without_a_schedule_the_run_at_once_is_a_step_like_any_other() {
+        let recurrence = RecurrenceDraft { count: Some(2), ..every("minute", 1, ScheduleDraft::default()) };
+        let draft = Draft { start_time: None, recurrence: Some(recurrence) };
+        let rule = Rule::build(&draft, "2026-01-05T05:14:59Z".parse().expect("valid")).expect("valid");
+        assert_eq!(rule.fastest().map(|fastest| fastest.as_secs()), Some(MINUTE));
     }
 }

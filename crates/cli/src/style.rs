@@ -25,6 +25,9 @@ pub(crate) fn say(kind: &str, message: &str) {
     let mut stderr = io::stderr().lock();
     let Style { bold, red, plain } = of(&stderr);
     let emphasis = if kind == "error" { red } else { bold };
+    // Messages repeat what files and options say, and those must not steer the terminal.
+    let harmless = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
+    let message: String = message.chars().map(harmless).collect();
     // Where standard error is gone, there is nobody left to tell.
     let _ = writeln!(stderr, "{emphasis}{kind}:{plain} {message}");
 }

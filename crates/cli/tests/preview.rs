@@ -260,6 +260,13 @@ fn a_job_that_does_not_run_is_said_not_to() {
 }
 
 #[test]
+fn what_a_document_says_does_not_steer_the_terminal() {
+    let output = preview(&[], r#"{"cron": "\u001b[31m * * * *", "\u001b[2J": 1, "timeZone": "\u009b31m"}"#);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!err(&output).contains(|c: char| c.is_control() && c != '\n'), "{:?}", err(&output));
+}
+
+#[test]
 fn a_reader_that_leaves_is_no_failure() {
     let mut command = punctual(&["preview", "--count=100000", "--cron", "* * * * *"]);
     let mut child = command.spawn().expect("the binary starts");

@@ -3,6 +3,9 @@
 use crate::civil::DAY;
 use crate::numbers::Numbers;
 
+/// Minutes of a day.
+const MINUTES: i64 = DAY / 60;
+
 /// Every so many windows of elapsed time, and in them the instants at which the wall clock shows a wanted time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
@@ -39,27 +42,53 @@ impl Grid {
     /// The first instant at or after `from` and before `until`, while clocks are `offset` seconds ahead of UTC.
     pub(crate) fn next(&self, from: i64, offset: i64, until: i64) -> Option<i64> {
         let until = until.min(from + self.cycle());
+        match self.within {
+            Within::First => self.first(from, offset),
+            Within::EveryMinute => self.minute(from, offset, until),
+        }
+        .filter(|at| *at < until)
+    }
+
+    /// The first step from an instant on that shows a wanted time.
+    fn first(&self, from: i64, offset: i64) -> Option<i64> {
+        // Most rules have one nearby: go from the next wanted time to the next step, a few times.
+        let mut at = from;
+        for _ in 0..8 {
+            at += (self.origin - at).rem_euclid(self.step);
+            let wait = self.until_wanted(at + offset);
+            if wait == 0 {
+                return Some(at);
+            }
+            at += wait;
+        }
+        // Steps and wanted times meet rarely or never. When they do is a congruence: after k steps of i minutes the
+        // clock shows minute m of the day, k·i ≡ m − now (mod 1440).
+        at += (self.origin - at).rem_euclid(self.step);
+        let now = (at + offset).rem_euclid(DAY) / 60;
+        let minutes = (self.step / 60).rem_euclid(MINUTES);
+        let common = gcd(minutes, MINUTES);
+        let (round, inverse) = (MINUTES / common, inverse(minutes / common, MINUTES / common));
+        let wanted =
+            self.hours.iter().flat_map(|hour| self.minutes.iter().map(move |minute| hour * 60 + minute));
+        let steps = wanted
+            .map(|wanted| i64::from(wanted) - now)
+            .filter(|away| away % common == 0)
+            .map(|away| (away / common * inverse).rem_euclid(round))
+            .min()?;
+        Some(at + steps * self.step)
+    }
+
+    /// The first wanted minute from an instant on that lies in a counted hour.
+    fn minute(&self, from: i64, offset: i64, until: i64) -> Option<i64> {
         let mut at = from;
         while at < until {
-            match self.within {
-                Within::First => {
-                    at += (self.origin - at).rem_euclid(self.step);
-                    let wait = self.until_wanted(at + offset);
-                    if wait == 0 {
-                        return (at < until).then_some(at);
-                    }
-                    at += wait;
-                }
-                Within::EveryMinute => {
-                    at += (-(at + offset)).rem_euclid(60);
-                    at += self.until_wanted(at + offset);
-                    let into = (at - self.origin).rem_euclid(self.step);
-                    if into < 3600 {
-                        return (at < until).then_some(at);
-                    }
-                    at += self.step - into;
-                }
+            at += (-(at + offset)).rem_euclid(60);
+            at += self.until_wanted(at + offset);
+            let into = (at - self.origin).rem_euclid(self.step);
+            if into < 3600 {
+                return Some(at);
             }
+            at += self.step - into;
         }
         None
     }
@@ -101,6 +130,49 @@ impl Grid {
     }
 }
 
+/// The number whose product with `a` leaves 1 when divided by `modulus`; the two have no common divisor.
+fn inverse(a: i64, modulus: i64) -> i64 {
+    let (mut old, mut new) = ((a, 1), (modulus, 0));
+    while new.0 != 0 {
+        let quotient = old.0 / new.0;
+        (old, new) = (new, (old.0 - quotient * new.0, old.1 - quotient * new.1));
+    }
+    old.1.rem_euclid(modulus.max(1))
+}
+
 fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Step by step, without any arithmetic to speak of.
+    fn slowly(step: i64, hours: Numbers, minutes: Numbers, offset: i64, from: i64) -> Option<i64> {
+        (0..=MINUTES).map(|k| from + k * step).find(|at| {
+            let minute = (at + offset).rem_euclid(DAY) / 60;
+            hours.contains((minute / 60) as u32) && minutes.contains((minute % 60) as u32)
+        })
+    }
+
+    #[test]
+    fn rare_meetings_of_steps_and_times_are_computed() {
+        let some = |numbers: &[u32]| numbers.iter().copied().collect::<Numbers>();
+        for interval in [1, 7, 11, 16, 60, 480, 720, 959, 997, 1000, 60 * 5, 60 * 24, 60 * 25, 60 * 1000] {
+            for (hours, minutes) in
+                [(some(&[0]), some(&[0])), (some(&[3, 22]), some(&[1, 59])), (some(&[23]), some(&[30]))]
+            {
+                for (offset, start) in [(0, 0), (3600, 17), (-12_600, 86_399), (20_700, 1_800_000_123)] {
+                    let grid = Grid::limited(start, interval * 60, hours, minutes);
+                    let expected = slowly(interval * 60, hours, minutes, offset, start);
+                    let found = grid.next(start, offset, i64::MAX);
+                    assert_eq!(
+                        found, expected,
+                        "every {interval} minutes, {hours:?}, {minutes:?}, {offset}, {start}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod document;
 mod preview;
 mod refused;
@@ -36,6 +37,8 @@ enum Command {
     Serve(serve::Options),
     /// Show when a job would run
     Preview(preview::Options),
+    /// Measure lateness, throughput and memory on this machine
+    Bench(bench::Options),
     /// Print every setting with its default, as a file for `serve --config`
     Config,
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Serve(options) => serve::run(options),
         Command::Preview(options) => preview::run(options),
+        Command::Bench(options) => bench::run(options),
         Command::Config => serve::print_config(),
     };
     match done {

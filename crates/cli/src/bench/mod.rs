@@ -1,0 +1,171 @@
+//! `punctual bench`: how late, how fast, how large, on this machine.
+//!
+//! The real store with full sync, the real engine and the real HTTP client, in this process, against a target in this
+//! process. Lateness is measured at the target: from the instant an occurrence was due until its request has arrived.
+//! Nothing here is a test: a machine that is busy with something else gives other numbers, and no verdict.
+
+mod report;
+mod target;
+mod world;
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use engine::SystemClock;
+use jiff::SignedDuration;
+use model::Clock;
+
+use report::{Line, print};
+use target::Target;
+use world::World;
+
+/// The options of `bench`.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    what: What,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// So many occurrences a second, evenly
+    Steady {
+        /// Occurrences a second
+        #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        rate: u32,
+        /// For how long
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
+        seconds: u32,
+    },
+    /// All at the same instant
+    Herd {
+        /// How many
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        jobs: u32,
+    },
+    /// Many stored jobs of which few are due
+    Idle {
+        /// How many are stored
+        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+        jobs: u32,
+    },
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
+    let lines = runtime.block_on(async {
+        match options.what {
+            What::Steady { rate, seconds } => steady(rate, seconds).await,
+            What::Herd { jobs } => herd(jobs).await,
+            What::Idle { jobs } => idle(jobs).await,
+        }
+    })?;
+    print(&lines, options.json)
+}
+
+/// How far ahead the first occurrence is: writing the jobs must be over by then.
+fn lead(jobs: u32) -> SignedDuration {
+    // Slower than any disk worth measuring.
+    SignedDuration::from_millis(3000 + i64::from(jobs) / 2)
+}
+
+async fn steady(rate: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
+    let folder = tempfile::tempdir()?;
+    let target = Target::start().await?;
+    let world = World::open(folder.path())?;
+    let jobs = rate * seconds;
+    let begin = SystemClock.now() + lead(jobs);
+    let step = SignedDuration::from_secs(1) / i32::try_from(rate)?;
+    let dues = (0..jobs).map(|i| begin + step * i32::try_from(i).unwrap_or(i32::MAX));
+    fire(world, &target, dues, jobs).await
+}
+
+async fn herd(jobs: u32) -> anyhow::Result<Vec<Line>> {
+    let folder = tempfile::tempdir()?;
+    let target = Target::start().await?;
+    let world = World::open(folder.path())?;
+    let begin = SystemClock.now() + lead(jobs);
+    fire(world, &target, (0..jobs).map(|_| begin), jobs).await
+}
+
+/// Writes one job for each instant, runs them, and reports.
+async fn fire(
+    world: World,
+    target: &Target,
+    dues: impl Iterator<Item = model::Timestamp>,
+    jobs: u32,
+) -> anyhow::Result<Vec<Line>> {
+    let written = world.write_jobs(dues.map(|due| (due, target.address)), jobs).await?;
+    let engine = world.run()?;
+    let cpu = report::cpu_seconds();
+    let first = target.until(1).await;
+    let last = target.until(jobs as usize).await;
+    world.until_settled(jobs).await?;
+    let settled = SystemClock.now();
+    let cpu = report::cpu_seconds() - cpu;
+    engine.stop().await;
+    let lateness = target.lateness();
+    let fates = world.fates().await?;
+    if fates.values().sum::<u64>() != u64::from(jobs) {
+        bail!("the ledger does not account for all {jobs} occurrences: {fates:?}");
+    }
+    let span = |from: model::Timestamp, to| from.duration_until(to).as_secs_f64();
+    Ok(vec![
+        Line::new("jobs written a second", written, "1/s"),
+        Line::new("occurrences", f64::from(jobs), ""),
+        Line::new("arrived a second", f64::from(jobs) / span(first, last).max(1e-3), "1/s"),
+        Line::new("settled a second", f64::from(jobs) / span(first, settled).max(1e-3), "1/s"),
+        Line::new("lateness min", lateness.at(0.0), "ms"),
+        Line::new("lateness p50", lateness.at(0.5), "ms"),
+        Line::new("lateness p90", lateness.at(0.9), "ms"),
+        Line::new("lateness p99", lateness.at(0.99), "ms"),
+        Line::new("lateness max", lateness.at(1.0), "ms"),
+        Line::new("CPU per occurrence, target included", cpu / f64::from(jobs) * 1e6, "µs"),
+        Line::new("peak memory", report::peak_memory(), "MB"),
+    ])
+}
+
+async fn idle(jobs: u32) -> anyhow::Result<Vec<Line>> {
+    let folder = tempfile::tempdir()?;
+    let target = Target::start().await?;
+    let far = SystemClock.now() + SignedDuration::from_hours(24 * 300);
+    let written = {
+        let world = World::open(folder.path())?;
+        world.write_jobs((0..jobs).map(|_| (far, target.address)), jobs).await?
+    };
+    let opening = SystemClock.now();
+    let world = World::open(folder.path())?;
+    let engine = world.run()?;
+    let opened = opening.duration_until(SystemClock.now()).as_secs_f64();
+
+    let (cpu, quiet) = (report::cpu_seconds(), Duration::from_secs(10));
+    tokio::time::sleep(quiet).await;
+    let cpu = (report::cpu_seconds() - cpu) / quiet.as_secs_f64();
+
+    // A trickle on top: does a full store make anything late?
+    let (rate, seconds) = (100_u32, 10_u32);
+    let begin = SystemClock.now() + lead(rate * seconds);
+    let step = SignedDuration::from_secs(1) / i32::try_from(rate)?;
+    let dues =
+        (0..rate * seconds).map(|i| (begin + step * i32::try_from(i).unwrap_or(i32::MAX), target.address));
+    world.write_jobs(dues, rate * seconds).await?;
+    target.until((rate * seconds) as usize).await;
+    world.until_settled(rate * seconds).await?;
+    engine.stop().await;
+    let lateness = target.lateness();
+    Ok(vec![
+        Line::new("jobs stored", f64::from(jobs), ""),
+        Line::new("jobs written a second", written, "1/s"),
+        Line::new("from opening to watching the clock", opened * 1e3, "ms"),
+        Line::new("CPU while nothing is due", cpu * 100.0, "% of a core"),
+        Line::new("lateness p50 at 100 a second", lateness.at(0.5), "ms"),
+        Line::new("lateness p99 at 100 a second", lateness.at(0.99), "ms"),
+        Line::new("lateness max at 100 a second", lateness.at(1.0), "ms"),
+        Line::new("memory now", report::memory(), "MB"),
+        Line::new("peak memory, writing included", report::peak_memory(), "MB"),
+    ])
+}

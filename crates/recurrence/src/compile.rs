@@ -109,7 +109,8 @@ fn days(frequency: Frequency, interval: i64, schedule: &Schedule, local: i64) ->
                 Some(months) => months.iter().map(|month| month - 1).collect(),
                 None => Numbers::one(month.rem_euclid(12) as u32),
             };
-            Days::Months { origin: month, step: 1, months, days: month_days(schedule, number) }
+            let january = month - month.rem_euclid(12);
+            Days::Months { origin: january, step: 1, months, days: month_days(schedule, number) }
         }
         _ => Days::Steps { origin: day, step: interval },
     }

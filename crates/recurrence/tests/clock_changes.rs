@@ -268,6 +268,15 @@ fn from_the_first_pass_to_the_second() {
     let (both, last) = (json!({"fold": "both"}), json!({"fold": "last"}));
     for (zone, start, now, mut recurrence, expected) in [
         (
+            // Accepted at 01:59 of the 5th, an hour before clocks went back to 23:00 of the 4th: a day that is shown
+            // again, but lies before the one that holds the start.
+            "Antarctica/Casey",
+            None,
+            "2010-03-04T14:59:00Z",
+            json!({"frequency": "day", "dst": last, "schedule": {"hours": [23]}}),
+            "2010-03-04 14:59, 2010-03-05 15:59, 2010-03-06 15:59",
+        ),
+        (
             "Europe/Paris",
             Some("2026-10-23T00:30:00Z"),
             "2026-10-01T00:00:00Z",

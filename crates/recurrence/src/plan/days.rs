@@ -15,6 +15,8 @@ pub(crate) struct DayPlan {
 impl DayPlan {
     /// The first slot at or after a wall-clock second.
     pub(crate) fn next(&self, from: i64) -> Option<i64> {
+        // Clocks that go back over midnight show a day again that lies before the first period.
+        let from = from.max(self.days.first() * DAY);
         let day = from.div_euclid(DAY);
         let first = self.days.next(day)?;
         if first == day {
@@ -69,14 +71,14 @@ impl Times {
 pub(crate) enum Days {
     /// Every so many days.
     Steps {
-        /// A day of the sequence.
+        /// The first day of the sequence.
         origin: i64,
         /// The distance in days.
         step: i64,
     },
     /// Weekdays of every so many weeks.
     Weeks {
-        /// The Monday of a week of the sequence.
+        /// The Monday of the first week of the sequence.
         monday: i64,
         /// The distance in weeks.
         step: i64,
@@ -85,7 +87,7 @@ pub(crate) enum Days {
     },
     /// Days of every so many months.
     Months {
-        /// A month of the sequence.
+        /// The first month of the sequence.
         origin: i64,
         /// The distance in months.
         step: i64,
@@ -96,6 +98,15 @@ pub(crate) enum Days {
 }
 
 impl Days {
+    /// The first day of the period that holds the start.
+    fn first(&self) -> i64 {
+        match self {
+            Self::Steps { origin, .. } => *origin,
+            Self::Weeks { monday, .. } => *monday,
+            Self::Months { origin, .. } => civil::first_day(*origin),
+        }
+    }
+
     /// The first such day at or after a day.
     pub(crate) fn next(&self, day: i64) -> Option<i64> {
         let found = match self {

@@ -65,7 +65,8 @@ fn not_measured(rows: &[Row]) {
 
 fn time(nanos: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
-    let (unit, name) = units.into_iter().find(|(unit, _)| nanos >= *unit).unwrap_or((1.0, "ns"));
+    // What would be rounded to 1000 is 1 of the next unit.
+    let (unit, name) = units.into_iter().find(|(unit, _)| nanos >= 0.995 * unit).unwrap_or((1.0, "ns"));
     format!("{} {name}", short(nanos / unit))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The API of Azure Scheduler over HTTP, the extensions under `/api/`, the configuration, and the life of the process.
 //! The rules of the product are in [`model`], the shapes of its JSON in [`wire`]; here they meet: [`app`] has the
-//! use-cases (load, decide, store), [`http`] finds the use-case of a request, [`serve`] starts and stops it all.
+//! use-cases (load, decide, store), [`http`] finds the use-case of a request, [`serve()`] starts and stops it all.
 
 #![forbid(unsafe_code)]
 

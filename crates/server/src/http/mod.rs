@@ -1,7 +1,7 @@
 //! HTTP: from a request to a use-case, and from its answer to a response.
 //!
-//! There is one handler. It finds the resource that the path names ([`path`]), hands the request to the resource's
-//! route ([`routes`]), and dresses what comes back with the headers that every answer of the old service had.
+//! There is one handler. It finds the resource that the path names (`path`), hands the request to the resource's
+//! route (`routes`), and dresses what comes back with the headers that every answer of the old service had.
 
 mod answer;
 mod path;

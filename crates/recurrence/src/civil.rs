@@ -12,6 +12,9 @@ pub(crate) const CYCLE_DAYS: i64 = 146_097;
 /// The last day that has a name: 9999-12-31.
 pub(crate) const LAST_DAY: i64 = 2_932_896;
 
+/// 0001-01-01, which is a Monday.
+pub(crate) const FIRST_MONDAY: i64 = day_of(1, 1, 1);
+
 /// The day of a date.
 pub(crate) const fn day_of(year: i64, month: i64, day: i64) -> i64 {
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
@@ -80,6 +83,7 @@ mod tests {
     fn known_days() {
         assert_eq!(day_of(1970, 1, 1), 0);
         assert_eq!(day_of(9999, 12, 31), LAST_DAY);
+        assert_eq!(weekday(FIRST_MONDAY), 0);
         assert_eq!(weekday(day_of(2015, 7, 13)), 0, "a Monday");
         assert_eq!(weekday(day_of(2026, 11, 15)), 6, "a Sunday");
         assert_eq!(weekday(day_of(1969, 12, 31)), 2, "a Wednesday, before the epoch");

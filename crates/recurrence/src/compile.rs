@@ -143,13 +143,23 @@ impl MonthlyOccurrence {
 }
 
 fn cron_plan(cron: &Cron, recurrence: &Recurrence) -> Plan {
-    let days = Days::Months {
-        origin: 0,
-        step: 1,
-        months: cron.months().iter().map(|month| month - 1).collect(),
-        days: MonthDays::of(|number, length, weekday| cron.is_on(number, length, weekday)),
-    };
     let times = Times { hours: cron.hours(), minutes: cron.minutes(), second: 0 };
     let dst = if cron.every_hour() { AS_TIME_PASSES } else { recurrence.dst };
-    days_plan(days, times, dst, recurrence)
+    days_plan(cron_days(cron), times, dst, recurrence)
+}
+
+/// Most expressions name days of the week at most; those need no months.
+fn cron_days(cron: &Cron) -> Days {
+    let months: Numbers = cron.months().iter().map(|month| month - 1).collect();
+    let any_day = cron.any_month_day() && cron.month_days() == Numbers::range(1, 31) && months == ALL_MONTHS;
+    if any_day && cron.nth_week_days().is_empty() {
+        let weekdays: Numbers = cron.week_days().map(|day| day as u32).collect();
+        return if weekdays.len() == 7 {
+            Days::Steps { origin: civil::FIRST_MONDAY, step: 1 }
+        } else {
+            Days::Weeks { monday: civil::FIRST_MONDAY, step: 1, weekdays }
+        };
+    }
+    let days = MonthDays::of(|number, length, weekday| cron.is_on(number, length, weekday));
+    Days::Months { origin: 0, step: 1, months, days }
 }

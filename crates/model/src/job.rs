@@ -113,6 +113,19 @@ pub struct Counters {
     pub last_execution: Option<Timestamp>,
 }
 
+impl std::ops::Add for Counters {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            executions: self.executions + more.executions,
+            failures: self.failures + more.failures,
+            faulted: self.faulted + more.faulted,
+            last_execution: self.last_execution.max(more.last_execution),
+        }
+    }
+}
+
 /// A job as it stands.
 #[derive(Debug, Clone)]
 pub struct Job {

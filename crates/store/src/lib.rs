@@ -27,8 +27,8 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use model::{
-    Collection, CollectionPath, Counters, Definition, Execution, Fate, HistoryEntry, HistoryStatus, Job,
-    JobState, LedgerEntry, Plan, Timestamp, Uuid,
+    Collection, CollectionPath, Definition, Execution, Fate, HistoryEntry, HistoryStatus, Job, JobState,
+    LedgerEntry, Plan, Timestamp, Uuid,
 };
 
 pub use bell::Bell;
@@ -293,7 +293,7 @@ pub trait Store: Send + Sync + 'static {
         page: Page,
     ) -> Result<Option<Vec<StoredJob>>>;
 
-    /// How many jobs a collection has, and the shortest distance between two occurrences that `fastest` finds.
+    /// All jobs of a collection, for a change that must suit each of them.
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;
 
     /// Writes a job. Its claims that are not begun are taken back; executions that are go on with the definition they
@@ -341,14 +341,4 @@ pub trait Store: Send + Sync + 'static {
 
     /// Copies the whole store to a file while it is in use.
     async fn backup(&self, to: &Path) -> Result<()>;
-}
-
-/// What a job's counters are after something was added.
-pub fn add(counters: Counters, tally: Counters) -> Counters {
-    Counters {
-        executions: counters.executions + tally.executions,
-        failures: counters.failures + tally.failures,
-        faulted: counters.faulted + tally.faulted,
-        last_execution: tally.last_execution.max(counters.last_execution),
-    }
 }

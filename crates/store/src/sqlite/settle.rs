@@ -10,7 +10,7 @@ use super::fault::Outcome;
 use super::jobs::{self, JobRow};
 use super::writer::Work;
 use super::{claims, history, ledger};
-use crate::{Attempted, add};
+use crate::Attempted;
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
@@ -40,7 +40,7 @@ fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
 
     history::insert(work, job.id, job.history_total, &settled.history)?;
     if execution.generation == job.generation {
-        job.counters = add(job.counters, settled.tally);
+        job.counters = job.counters + settled.tally;
         if let Then::Done(entry) = &then
             && entry.cause != Cause::Run
         {

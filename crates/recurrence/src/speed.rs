@@ -18,8 +18,9 @@ impl Rule {
     /// The shortest distance between any two occurrences; `None` where there is only one.
     ///
     /// The run at once of a scheduled job without a start is left out: how near it is to the next one says when the
-    /// job was made, not how fast it repeats. Clock changes count: a daily job in Paris is as fast as 23 hours. A rule that
-    /// ends after a great many occurrences is judged as if it did not end, which never makes it slower.
+    /// job was made, not how fast it repeats. The clock changes of the next 40 years count: a daily job in Paris is as
+    /// fast as 23 hours. (A rule of months may come an hour nearer after that.) A rule that ends after a great many
+    /// occurrences is judged as if it did not end, which never makes it slower.
     pub fn fastest(&self) -> Option<Duration> {
         let recurrence = self.recurrence()?;
         if recurrence.count().is_some() || recurrence.end_time().is_some() {

@@ -7,7 +7,7 @@
 //! let request = wire::collection::read(&body, &Plans::default())?;
 //! assert_eq!(request.plan, Plan::Free);
 //! let path = CollectionPath { subscription: "s".into(), group: "g".into(), name: "c".into() };
-//! let answer = wire::collection::write(&request.collection(path));
+//! let answer = wire::collection::write(&request.collection(path), Default::default());
 //! assert_eq!(answer["location"], "West US");
 //! assert_eq!(answer["properties"].to_string(), r#"{"sku":{"name":"Free"},"state":"Enabled"}"#);
 //! # Ok::<(), recurrence::Faults>(())
@@ -19,6 +19,7 @@ use ::recurrence::{Fault, Faults, Frequency};
 use model::{Collection, CollectionPath, CollectionState, MaxRecurrence, Plan, Plans, Quota};
 use serde_json::{Map, Value, json};
 
+use crate::dialect::Dialect;
 use crate::members::{self, Given, Names, Object, Reader};
 use crate::merge::{self, Merge};
 use crate::path;
@@ -187,18 +188,18 @@ pub fn patch(stored: &Collection, body: &Value, plans: &Plans) -> Result<Collect
         let allowed = "an object such as {\"tags\": {\"department\": \"marketing\"}}";
         return Err(Fault::new(DOCUMENT, members::shown(body), allowed).into());
     }
-    let mut whole = write(stored);
+    let mut whole = write(stored, Dialect::default());
     merge::into_value(&mut whole, body, "", &Plain);
     read(&whole, plans)
 }
 
 /// The collection as the API answers it. A quota that was not given is not shown (python_test_scheduler).
-pub fn write(collection: &Collection) -> Value {
+pub fn write(collection: &Collection, dialect: Dialect) -> Value {
     let state =
         STATES.iter().find(|(_, state)| *state == collection.state).map_or("Enabled", |(name, _)| name);
     let mut properties = json!({"sku": {"name": collection.plan.name()}, "state": state});
     if let Some(quota) = &collection.quota {
-        properties["quota"] = write_quota(quota);
+        properties["quota"] = write_quota(quota, dialect);
     }
     let mut answer = Map::new();
     let mut put = |name: &str, value: Value| answer.insert(name.to_owned(), value);
@@ -217,7 +218,7 @@ pub fn write(collection: &Collection) -> Value {
 }
 
 /// `maxJobOccurrence` was never recorded; its place is that of the API's description.
-fn write_quota(quota: &Quota) -> Value {
+fn write_quota(quota: &Quota, dialect: Dialect) -> Value {
     let mut written = Map::new();
     let mut put = |name: Names, value: Option<Value>| {
         if let Some(value) = value {
@@ -227,6 +228,7 @@ fn write_quota(quota: &Quota) -> Value {
     put(MAX_JOB_COUNT, quota.max_job_count.map(Value::from));
     put(MAX_JOB_OCCURRENCE, quota.max_job_occurrence.map(Value::from));
     let max = quota.max_recurrence;
-    put(MAX_RECURRENCE, max.map(|max| json!({"frequency": max.frequency.name(), "interval": max.interval})));
+    let frequency = |max: &MaxRecurrence| dialect.enum_case.spell(max.frequency.name());
+    put(MAX_RECURRENCE, max.map(|max| json!({"frequency": frequency(&max), "interval": max.interval})));
     written.into()
 }

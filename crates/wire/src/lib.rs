@@ -13,7 +13,7 @@
 //! [`job::JobRequest::placed`] finds the place of its faults in the document.
 //!
 //! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`list::write`] around
-//! them, and [`error`] for what went wrong. Order, casing and oddities are those of recordings of the old service; the
+//! them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
 //! name of the recording stands beside each oddity, and `tests/recordings.rs` compares all of them.
 //!
 //! A secret has no way out of here: answers leave it out, faults do not show it, and the one document that holds it,
@@ -39,6 +39,7 @@
 
 pub mod collection;
 pub mod date_time;
+pub mod dialect;
 pub mod error;
 pub mod history;
 pub mod job;

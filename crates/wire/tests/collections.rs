@@ -4,6 +4,7 @@ mod common;
 
 use model::{Collection, CollectionState, Plan, Plans};
 use serde_json::{Value, json};
+use wire::dialect::Dialect;
 
 #[track_caller]
 fn collection(body: &Value) -> Collection {
@@ -32,7 +33,7 @@ fn what_is_sent_and_what_comes_back() {
         ),
     ] {
         let collection = collection(&body);
-        let answer = wire::collection::write(&collection);
+        let answer = wire::collection::write(&collection, Dialect::default());
         let expected = format!(
             r#"{{"id":"/subscriptions/sub/resourceGroups/Group/providers/Microsoft.Scheduler/jobCollections/Coll","type":"Microsoft.Scheduler/jobCollections","name":"Coll",{answered}}}"#
         );

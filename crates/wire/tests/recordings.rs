@@ -11,6 +11,7 @@ use model::{
     Collection, CollectionPath, CollectionState, HistoryEntry, HistoryStatus, Job, Plans, Timestamp,
 };
 use serde_json::Value;
+use wire::dialect::Dialect;
 
 /// An answer that is knowingly another one here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,7 +132,7 @@ impl Session {
                 let request = request.unwrap_or_else(|faults| panic!("{context}: {faults}"));
                 assert_eq!(request.ignored, [""; 0], "{context}");
                 let collection = request.collection(path(name));
-                self.compare(&wire::collection::write(&collection), answer, &context);
+                self.compare(&wire::collection::write(&collection, Dialect::default()), answer, &context);
                 self.collections.insert(owned(name), collection);
             }
             ("PUT" | "PATCH", [collection, "jobs", name]) => {
@@ -161,38 +162,55 @@ impl Session {
                     self.ignored += 1;
                 }
                 let job = common::job(name, &request);
-                self.compare(&wire::job::write(&path(collection), &job), answer, &context);
+                self.compare(
+                    &wire::job::write(&path(collection), &job, Dialect::default()),
+                    answer,
+                    &context,
+                );
                 self.jobs.insert(url.to_owned(), job);
             }
             ("GET", [name]) => {
                 if let Some(collection) = self.collections.get(*name) {
-                    self.compare(&wire::collection::write(collection), answer, &context);
+                    self.compare(&wire::collection::write(collection, Dialect::default()), answer, &context);
                 }
             }
             ("GET", [collection, "jobs", _]) => {
                 if let Some(job) = self.jobs.get(url) {
-                    self.compare(&wire::job::write(&path(collection), job), answer, &context);
+                    self.compare(
+                        &wire::job::write(&path(collection), job, Dialect::default()),
+                        answer,
+                        &context,
+                    );
                 }
             }
             ("GET", []) => {
                 for entry in entries(answer) {
                     let name = entry["name"].as_str().unwrap_or_default();
                     if let Some(collection) = self.collections.get(name) {
-                        self.compare(&wire::collection::write(collection), entry, &context);
+                        self.compare(
+                            &wire::collection::write(collection, Dialect::default()),
+                            entry,
+                            &context,
+                        );
                     }
                 }
             }
             ("GET", [collection, "jobs"]) => {
                 for entry in entries(answer) {
                     if let Some(job) = entry["id"].as_str().and_then(|id| self.jobs.get(id)) {
-                        self.compare(&wire::job::write(&path(collection), job), entry, &context);
+                        self.compare(
+                            &wire::job::write(&path(collection), job, Dialect::default()),
+                            entry,
+                            &context,
+                        );
                     }
                 }
             }
             ("GET", [collection, "jobs", job, "history"]) => {
                 for recorded in entries(answer) {
                     let (serial, entry) = history_entry(recorded);
-                    let written = wire::history::write(&path(collection), job, serial, &entry);
+                    let written =
+                        wire::history::write(&path(collection), job, serial, &entry, Dialect::default());
                     self.compare(&written, recorded, &context);
                     self.histories += 1;
                 }

@@ -16,6 +16,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use serde_json::Value;
 use tokio::time::timeout;
+use wire::dialect::{Dialect, EnumCase};
 
 use crate::app::{App, Preconditions};
 use crate::problem::Problem;
@@ -25,6 +26,9 @@ use query::Query;
 
 /// The api-versions that are spoken.
 const VERSIONS: [&str; 1] = ["2016-03-01"];
+
+/// Says how enum values are written in the answer.
+const ENUM_CASE: &str = "x-punctual-enum-case";
 
 /// The most bytes of any body; jobs have a lower limit of their own.
 const LARGEST_BODY: usize = 1 << 20;
@@ -43,13 +47,14 @@ struct Call {
     resource: Resource,
     path: String,
     query: Query,
+    dialect: Dialect,
     headers: HeaderMap,
     body: Bytes,
 }
 
 async fn handle(State(app): State<App>, request: Request<Body>) -> Response<Body> {
     let ids = Ids::of(request.headers());
-    let answer = match prepare(request).await {
+    let answer = match prepare(&app, request).await {
         Ok(call) => routes::answer(&app, &call).await.unwrap_or_else(Answer::from),
         Err(problem) => problem.into(),
     };
@@ -57,7 +62,7 @@ async fn handle(State(app): State<App>, request: Request<Body>) -> Response<Body
 }
 
 /// Finds the resource and reads the body.
-async fn prepare(request: Request<Body>) -> Result<Call, Problem> {
+async fn prepare(app: &App, request: Request<Body>) -> Result<Call, Problem> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let resource = Resource::of(&path).ok_or_else(|| Problem::no_path(&path))?;
@@ -67,15 +72,17 @@ async fn prepare(request: Request<Body>) -> Result<Call, Problem> {
     if !resource.methods().split(", ").any(|allowed| allowed == method.as_str()) {
         return Err(Problem::method_not_allowed(method.as_str(), resource.methods()));
     }
+    let mut dialect = Dialect::default();
     if resource.is_versioned() {
         check_version(&query)?;
+        dialect.enum_case = enum_case(&head.headers)?.unwrap_or(app.enum_case);
     }
     let body = match timeout(SLOWEST_BODY, to_bytes(body, LARGEST_BODY)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_)) => return Err(Problem::too_large(LARGEST_BODY)),
         Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
     };
-    Ok(Call { method, resource, path, query, headers: head.headers, body })
+    Ok(Call { method, resource, path, query, dialect, headers: head.headers, body })
 }
 
 fn check_version(query: &Query) -> Result<(), Problem> {
@@ -84,6 +91,19 @@ fn check_version(query: &Query) -> Result<(), Problem> {
         None | Some("") => Err(Problem::missing_api_version(&known)),
         Some(version) if VERSIONS.iter().any(|known| known.eq_ignore_ascii_case(version)) => Ok(()),
         Some(version) => Err(Problem::unknown_api_version(version, &known)),
+    }
+}
+
+/// How the client wants enum values to be written, if it says so.
+fn enum_case(headers: &HeaderMap) -> Result<Option<EnumCase>, Problem> {
+    let Some(given) = headers.get(ENUM_CASE) else { return Ok(None) };
+    let text = String::from_utf8_lossy(given.as_bytes());
+    match EnumCase::read(&text) {
+        Some(case) => Ok(Some(case)),
+        None => Err(Problem::bad_request(format!(
+            "The header {ENUM_CASE} is '{text}'; allowed: {}.",
+            EnumCase::NAMES.map(|(name, _)| name).join(" or ")
+        ))),
     }
 }
 

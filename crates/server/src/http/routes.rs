@@ -61,7 +61,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
 async fn collections(app: &App, call: &Call, subscription: &str, group: Option<&str>) -> Answered {
     let (top, skip) = page(call, COLLECTIONS_PAGE, COLLECTIONS_PAGE)?;
     let found = app.collections(subscription, group, Page { skip, top: top as u32 + 1 }).await?;
-    Ok(list(call, found, top, skip, |stored| wire::collection::write(&stored.collection)))
+    Ok(list(call, found, top, skip, |stored| wire::collection::write(&stored.collection, call.dialect)))
 }
 
 async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
@@ -75,7 +75,7 @@ async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
         if preconditions.is_known(stored.revision) {
             return Ok(Answer::empty(304).with(header::ETAG, etag(stored.revision)));
         }
-        return Ok(tagged(200, wire::collection::write(&stored.collection), stored.revision));
+        return Ok(tagged(200, wire::collection::write(&stored.collection, call.dialect), stored.revision));
     }
     let body = call.json(super::LARGEST_BODY)?;
     // A PUT answers 201 for an update too, as the old service did.
@@ -84,7 +84,11 @@ async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
     } else {
         (200, app.patch_collection(path, &body, &preconditions).await?)
     };
-    let answer = tagged(status, wire::collection::write(&written.stored.collection), written.stored.revision);
+    let answer = tagged(
+        status,
+        wire::collection::write(&written.stored.collection, call.dialect),
+        written.stored.revision,
+    );
     Ok(answer.ignoring(&written.ignored))
 }
 
@@ -95,7 +99,7 @@ async fn jobs(app: &App, call: &Call, path: &CollectionPath) -> Answered {
     };
     let (top, skip) = page(call, JOBS_PAGE, JOBS_PAGE)?;
     let found = app.jobs(path, filter.state, Page { skip, top: top as u32 + 1 }).await?;
-    Ok(list(call, found, top, skip, |stored| wire::job::write(&stored.collection, &stored.job)))
+    Ok(list(call, found, top, skip, |stored| wire::job::write(&stored.collection, &stored.job, call.dialect)))
 }
 
 async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
@@ -109,14 +113,14 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
         Method::PATCH => {
             let body = call.json(app.job_bytes)?;
             let written = app.patch_job(path, name, &body, &preconditions).await?;
-            Ok(job_answer(200, &written.stored).ignoring(&written.ignored))
+            Ok(job_answer(call, 200, &written.stored).ignoring(&written.ignored))
         }
         _ => {
             let stored = app.job(path, name).await?;
             if preconditions.is_known(stored.revision) {
                 return Ok(Answer::empty(304).with(header::ETAG, etag(stored.revision)));
             }
-            Ok(job_answer(200, &stored))
+            Ok(job_answer(call, 200, &stored))
         }
     }
 }
@@ -125,11 +129,11 @@ async fn put_job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> A
     let body = call.json(app.job_bytes)?;
     let written = app.put_job(path, name, &body, &call.preconditions()).await?;
     let status = if written.created { 201 } else { 200 };
-    Ok(job_answer(status, &written.stored).ignoring(&written.ignored))
+    Ok(job_answer(call, status, &written.stored).ignoring(&written.ignored))
 }
 
-fn job_answer(status: u16, stored: &StoredJob) -> Answer {
-    tagged(status, wire::job::write(&stored.collection, &stored.job), stored.revision)
+fn job_answer(call: &Call, status: u16, stored: &StoredJob) -> Answer {
+    tagged(status, wire::job::write(&stored.collection, &stored.job, call.dialect), stored.revision)
 }
 
 async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
@@ -147,7 +151,7 @@ async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> A
     let job = app.job(path, name).await?;
     let found = app.history(path, name, &query, Page { skip, top: top as u32 + 1 }).await?;
     Ok(list(call, found, top, skip, |stored| {
-        wire::history::write(&job.collection, &job.job.name, stored.serial, &stored.entry)
+        wire::history::write(&job.collection, &job.job.name, stored.serial, &stored.entry, call.dialect)
     }))
 }
 

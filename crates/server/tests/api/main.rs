@@ -1,0 +1,4 @@
+//! The API as clients meet it: whole requests to the real router, on the real store.
+
+mod enum_case;
+mod world;

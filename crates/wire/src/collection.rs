@@ -4,7 +4,7 @@
 //! use model::{CollectionPath, Plan, Plans};
 //!
 //! let body = serde_json::json!({"location": "westus", "properties": {"sku": {"name": "free"}}});
-//! let request = wire::collection::read(&body, &Plans::default())?;
+//! let request = wire::collection::read(&body, None, &Plans::default())?;
 //! assert_eq!(request.plan, Plan::Free);
 //! let path = CollectionPath { subscription: "s".into(), group: "g".into(), name: "c".into() };
 //! let answer = wire::collection::write(&request.collection(path), Default::default());
@@ -73,8 +73,9 @@ const STATES: [(&str, CollectionState); 3] = [
     ("Suspended", CollectionState::Suspended),
 ];
 
-/// Reads the body of a PUT; or says all that is wrong with it. A quota may stay below the plan, not go beyond it.
-pub fn read(body: &Value, plans: &Plans) -> Result<CollectionRequest, Faults> {
+/// Reads the body of a PUT; or says all that is wrong with it. A quota may stay below the plan, not go beyond it. `standing`
+/// is the plan of the collection that the body replaces.
+pub fn read(body: &Value, standing: Option<Plan>, plans: &Plans) -> Result<CollectionRequest, Faults> {
     let mut reader = Reader::default();
     let allowed =
         "an object such as {\"location\": \"West US\", \"properties\": {\"sku\": {\"name\": \"Standard\"}}}";
@@ -86,7 +87,7 @@ pub fn read(body: &Value, plans: &Plans) -> Result<CollectionRequest, Faults> {
     let properties = reader.member(&collection, PROPERTIES).and_then(|given| {
         reader.object(given, &[SKU, STATE, QUOTA], "an object such as {\"sku\": {\"name\": \"Standard\"}}")
     });
-    let plan = properties.as_ref().and_then(|properties| plan(&mut reader, properties));
+    let plan = properties.as_ref().and_then(|properties| plan(&mut reader, properties, standing));
     let plan = plan.unwrap_or(Plan::Standard);
     let state = properties.as_ref().and_then(|properties| reader.member(properties, STATE));
     let state = state.and_then(|given| reader.choice(&given, &STATES, "Enabled, Disabled or Suspended"));
@@ -103,14 +104,15 @@ pub fn read(body: &Value, plans: &Plans) -> Result<CollectionRequest, Faults> {
     })
 }
 
-fn plan(reader: &mut Reader, properties: &Object<'_>) -> Option<Plan> {
+fn plan(reader: &mut Reader, properties: &Object<'_>, standing: Option<Plan>) -> Option<Plan> {
     let given = reader.member(properties, SKU)?;
     let sku = reader.object(given, &[NAME], "an object such as {\"name\": \"Standard\"}")?;
     let given = reader.member(&sku, NAME)?;
     let [free, standard, p10, p20] = Plan::ALL.map(|plan| (plan.name(), plan));
-    // What P10Premium was called before 2016-03-01 (Scenario_JobCollectionCreateUpdateDelete of 2016-01-04).
-    let old_name = ("Premium", Plan::P10Premium);
-    let allowed = "Free, Standard, P10Premium or P20Premium";
+    // What P10Premium was called before 2016-03-01 (Scenario_JobCollectionCreateUpdateDelete of 2016-01-04). A client that
+    // reads `Premium` where P20Premium is meant, and writes it back, does not ask for fewer jobs.
+    let old_name = ("Premium", standing.filter(|plan| *plan == Plan::P20Premium).unwrap_or(Plan::P10Premium));
+    let allowed = "Free, Standard, P10Premium or P20Premium; Premium in older api-versions";
     reader.choice(&given, &[free, standard, p10, p20, old_name], allowed)
 }
 
@@ -190,14 +192,14 @@ pub fn patch(stored: &Collection, body: &Value, plans: &Plans) -> Result<Collect
     }
     let mut whole = write(stored, Dialect::default());
     merge::into_value(&mut whole, body, "", &Plain);
-    read(&whole, plans)
+    read(&whole, Some(stored.plan), plans)
 }
 
 /// The collection as the API answers it. A quota that was not given is not shown (python_test_scheduler).
 pub fn write(collection: &Collection, dialect: Dialect) -> Value {
     let state =
         STATES.iter().find(|(_, state)| *state == collection.state).map_or("Enabled", |(name, _)| name);
-    let mut properties = json!({"sku": {"name": collection.plan.name()}, "state": state});
+    let mut properties = json!({"sku": {"name": dialect.version.plan_name(collection.plan)}, "state": state});
     if let Some(quota) = &collection.quota {
         properties["quota"] = write_quota(quota, dialect);
     }

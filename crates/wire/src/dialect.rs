@@ -10,9 +10,13 @@
 //! assert_eq!(EnumCase::Pascal.spell("enabled"), "Enabled");
 //! ```
 
+use crate::version::Version;
+
 /// What an answer depends on besides what it tells of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dialect {
+    /// The api-version of the call.
+    pub version: Version,
     /// How enum values are written.
     pub enum_case: EnumCase,
 }

@@ -50,3 +50,4 @@ mod members;
 mod merge;
 pub mod path;
 pub mod recurrence;
+pub mod version;

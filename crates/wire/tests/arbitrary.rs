@@ -181,9 +181,9 @@ proptest! {
     #[test]
     fn collections(body in body(), patch in body()) {
         let plans = Plans::default();
-        if let Ok(request) = wire::collection::read(&body, &plans) {
+        if let Ok(request) = wire::collection::read(&body, None, &plans) {
             let collection = request.collection(path());
-            let again = wire::collection::read(&wire::collection::write(&collection, Dialect::default()), &plans).expect("an answer is a body");
+            let again = wire::collection::read(&wire::collection::write(&collection, Dialect::default()), None, &plans).expect("an answer is a body");
             prop_assert_eq!(again.collection(path()), collection.clone());
             let _ = wire::collection::patch(&collection, &patch, &plans);
         }

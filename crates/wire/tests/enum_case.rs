@@ -6,8 +6,9 @@ use common::{answer, job, path, read};
 use model::{Collection, HistoryEntry, HistoryStatus, JobState, Plans};
 use serde_json::{Value, json};
 use wire::dialect::{Dialect, EnumCase};
+use wire::version::Version;
 
-const PASCAL: Dialect = Dialect { enum_case: EnumCase::Pascal };
+const PASCAL: Dialect = Dialect { enum_case: EnumCase::Pascal, version: Version::V2016_03_01 };
 
 /// A job that has every enum value which the two cases write differently, beside texts that only look like them.
 fn body() -> Value {
@@ -120,7 +121,7 @@ fn every_state_frequency_and_day() {
 #[test]
 fn collections_and_histories() {
     let body = json!({"properties": {"quota": {"maxRecurrence": {"frequency": "week", "interval": 2}}}});
-    let request = wire::collection::read(&body, &Plans::default()).expect("valid");
+    let request = wire::collection::read(&body, None, &Plans::default()).expect("valid");
     let collection: Collection = request.collection(path());
     let answer = |dialect| wire::collection::write(&collection, dialect);
     let mut found = Vec::new();

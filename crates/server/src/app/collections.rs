@@ -40,13 +40,14 @@ impl App {
         body: &Value,
         preconditions: &Preconditions,
     ) -> Result<PutCollection> {
-        let request = wire::collection::read(body, &self.plans).map_err(Problem::faulty)?;
         self.change_collection(path, preconditions, |existing| {
+            let standing = existing.map(|existing| existing.plan);
+            let request = wire::collection::read(body, standing, &self.plans).map_err(Problem::faulty)?;
             if existing.is_none() {
                 check_name("job collection", &path.name)?;
             }
             let at = existing.map_or(path, |existing| &existing.path);
-            Ok((request.collection(at.clone()), request.ignored.clone()))
+            Ok((request.collection(at.clone()), request.ignored))
         })
         .await
     }

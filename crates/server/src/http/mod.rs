@@ -17,15 +17,13 @@ use axum::http::{HeaderMap, Method, Request, Response, header};
 use serde_json::Value;
 use tokio::time::timeout;
 use wire::dialect::{Dialect, EnumCase};
+use wire::version::Version;
 
 use crate::app::{App, Preconditions};
 use crate::problem::Problem;
 use answer::{Answer, Ids};
 use path::Resource;
 use query::Query;
-
-/// The api-versions that are spoken.
-const VERSIONS: [&str; 1] = ["2016-03-01"];
 
 /// Says how enum values are written in the answer.
 const ENUM_CASE: &str = "x-punctual-enum-case";
@@ -74,7 +72,7 @@ async fn prepare(app: &App, request: Request<Body>) -> Result<Call, Problem> {
     }
     let mut dialect = Dialect::default();
     if resource.is_versioned() {
-        check_version(&query)?;
+        dialect.version = version(&query)?;
         dialect.enum_case = enum_case(&head.headers)?.unwrap_or(app.enum_case);
     }
     let body = match timeout(SLOWEST_BODY, to_bytes(body, LARGEST_BODY)).await {
@@ -85,12 +83,12 @@ async fn prepare(app: &App, request: Request<Body>) -> Result<Call, Problem> {
     Ok(Call { method, resource, path, query, dialect, headers: head.headers, body })
 }
 
-fn check_version(query: &Query) -> Result<(), Problem> {
-    let known = VERSIONS.join(", ");
+/// The api-version of a call.
+fn version(query: &Query) -> Result<Version, Problem> {
+    let known = Version::ALL.map(Version::name).join(", ");
     match query.get("api-version") {
         None | Some("") => Err(Problem::missing_api_version(&known)),
-        Some(version) if VERSIONS.iter().any(|known| known.eq_ignore_ascii_case(version)) => Ok(()),
-        Some(version) => Err(Problem::unknown_api_version(version, &known)),
+        Some(text) => Version::read(text).ok_or_else(|| Problem::unknown_api_version(text, &known)),
     }
 }
 

@@ -1,4 +1,5 @@
 //! The API as clients meet it: whole requests to the real router, on the real store.
 
 mod enum_case;
+mod versions;
 mod world;

@@ -1,6 +1,7 @@
 //! Use-cases: load, decide, store. What is decided is in [`model`]; here it is brought together.
 
 mod collections;
+mod groups;
 mod jobs;
 mod preconditions;
 

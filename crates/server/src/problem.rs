@@ -47,6 +47,14 @@ impl Problem {
         Self::new(400, "InvalidApiVersionParameter", message)
     }
 
+    /// 400: an api-version that cannot be one.
+    pub fn malformed_api_version(given: &str) -> Self {
+        let message = format!(
+            "The api-version '{given}' is none; allowed: a date such as 2021-04-01, or 2021-04-01-preview."
+        );
+        Self::new(400, "InvalidApiVersionParameter", message)
+    }
+
     /// 404: the answer of the old resource manager to a collection that is not there.
     pub fn no_collection(group: &str, name: &str) -> Self {
         let message = format!(
@@ -58,6 +66,17 @@ impl Problem {
     /// 404: the answer of the old service to a job that is not there.
     pub fn no_job(name: &str) -> Self {
         Self::new(404, "NotFound", format!("Job '{name}' cannot be found."))
+    }
+
+    /// 404: the resource manager's answer to a group that is not there.
+    pub fn no_group(name: &str) -> Self {
+        Self::new(404, "ResourceGroupNotFound", format!("Resource group '{name}' could not be found."))
+    }
+
+    /// 404: a provider that is not served.
+    pub fn no_provider(namespace: &str) -> Self {
+        let message = format!("The provider '{namespace}' is not served here; allowed: Microsoft.Scheduler.");
+        Self::new(404, "InvalidResourceNamespace", message)
     }
 
     /// 404: nothing is served at this path.

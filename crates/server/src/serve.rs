@@ -64,11 +64,11 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
 
     let app = App {
-        store: store.clone(),
-        clock: clock.clone(),
         plans: config.plans(),
         limits: config.admission(),
         job_bytes: config.limits.job,
+        enum_case: config.api.enum_case.into(),
+        ..App::new(store.clone(), clock.clone())
     };
     if options.demo {
         demo::fill(&app, address).await?;

@@ -157,8 +157,7 @@ impl World {
         let store: Arc<dyn Store> = Arc::new(store);
         let settings = Settings { longest_nap: Duration::from_secs(3600), ..Settings::default() };
         let engine = Engine::start(store.clone(), Arc::new(targets()), clock.clone(), settings);
-        let (plans, limits) = (model::Plans::default(), model::admission::Limits::default());
-        Self { app: App { store, clock: clock.clone(), plans, limits, job_bytes: 16384 }, engine }
+        Self { app: App::new(store, clock.clone()), engine }
     }
 
     async fn until(&self, moment: &str) {

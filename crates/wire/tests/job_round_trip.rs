@@ -5,6 +5,7 @@ mod common;
 use common::{answer, job, now, path, read};
 use model::JobState;
 use serde_json::{Value, json};
+use wire::dialect::Dialect;
 use wire::job::Patched;
 
 /// A body with everything that a job can have, in the API's own order.
@@ -185,7 +186,9 @@ fn status() {
     job.counters.failures = 3;
     job.counters.faulted = 2;
     job.counters.last_execution = Some("2027-01-01T00:00:00.1234567Z".parse().expect("a timestamp"));
-    let status = |job: &model::Job| wire::job::write(&path(), job)["properties"]["status"].to_string();
+    let status = |job: &model::Job| {
+        wire::job::write(&path(), job, Dialect::default())["properties"]["status"].to_string()
+    };
     let counts = r#""executionCount":4,"failureCount":3,"faultedCount":2"#;
     let last = r#""lastExecutionTime":"2027-01-01T00:00:00.1234567Z""#;
     assert_eq!(status(&job), format!(r#"{{{last},"nextExecutionTime":"2027-02-26T08:00:00Z",{counts}}}"#));

@@ -4,6 +4,7 @@ mod common;
 
 use common::{job, now, path};
 use serde_json::{Value, json};
+use wire::dialect::Dialect;
 
 const PLANTED: &str = "PLANTED-5ecret";
 
@@ -43,7 +44,7 @@ fn answers_and_debugging() {
             match wire::job::read(&body(&action), now()) {
                 Ok(request) => {
                     let job = job("j", &request);
-                    silent(&wire::job::write(&path(), &job).to_string());
+                    silent(&wire::job::write(&path(), &job, Dialect::default()).to_string());
                     silent(&format!("{request:?}"));
                     silent(&format!("{job:?}"));
                     let patch = json!({"properties": {"startTime": "soon"}});

@@ -1,6 +1,7 @@
 //! Use-cases: load, decide, store. What is decided is in [`model`]; here it is brought together.
 
 mod collections;
+mod groups;
 mod jobs;
 mod preconditions;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use model::admission::Limits;
 use model::{Clock, Plans};
 use store::Store;
+use wire::dialect::EnumCase;
 
 pub use preconditions::{Preconditions, etag};
 
@@ -27,6 +29,16 @@ pub struct App {
     pub limits: Limits,
     /// The most bytes of a job's body.
     pub job_bytes: usize,
+    /// How enum values are written where a client does not say.
+    pub enum_case: EnumCase,
+}
+
+impl App {
+    /// With the settings of the default configuration.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let (plans, limits) = (Plans::default(), Limits::default());
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, enum_case: EnumCase::default() }
+    }
 }
 
 /// What a use-case answers.

@@ -195,6 +195,7 @@ fn fault(place: &str, problem: impl fmt::Display) -> ConfigFault {
 mod tests {
     use super::*;
     use std::time::Duration;
+    use wire::dialect::EnumCase;
 
     fn with(variables: &[(&str, &str)]) -> Result<Config, ConfigFault> {
         load(&Flags::default(), variables.iter().map(|(name, value)| (name.to_string(), value.to_string())))
@@ -210,8 +211,10 @@ mod tests {
     #[test]
     fn the_default_file_is_what_the_code_takes_for_granted() {
         let config = with(&[]).expect("valid");
+        assert_eq!(config.limits.job, 16 << 10);
         assert_eq!(config.plans(), model::Plans::default());
         assert_eq!(config.admission(), model::admission::Limits::default());
+        assert_eq!(EnumCase::from(config.api.enum_case), EnumCase::default());
         assert_eq!(config.patience(), model::transition::Patience::default());
         assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
     }
@@ -242,6 +245,7 @@ mod tests {
             (with_file("listen = \n"), &["punctual.toml", "line 1"]),
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
+            (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),
         ] {
             let text = fault.expect_err(&format!("{parts:?}")).to_string();
             for part in parts {

@@ -26,6 +26,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The folder of the embedded store.
     pub data: PathBuf,
+    /// How the API speaks.
+    pub api: Api,
     /// What is logged.
     pub log: Log,
     /// How jobs are run.
@@ -38,6 +40,33 @@ pub struct Config {
     pub limits: Limits,
     /// What collections may do.
     pub plans: Plans,
+}
+
+/// How the API speaks.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Api {
+    /// How enum values are written.
+    pub enum_case: EnumCase,
+}
+
+/// How enum values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EnumCase {
+    /// As Azure answered.
+    Azure,
+    /// As the API's description has them.
+    Pascal,
+}
+
+impl From<EnumCase> for wire::dialect::EnumCase {
+    fn from(case: EnumCase) -> Self {
+        match case {
+            EnumCase::Azure => Self::Azure,
+            EnumCase::Pascal => Self::Pascal,
+        }
+    }
 }
 
 /// What is logged.

@@ -17,15 +17,17 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use serde_json::Value;
 use tokio::time::timeout;
+use wire::dialect::{Dialect, EnumCase};
+use wire::version::Version;
 
 use crate::app::{App, Preconditions};
 use crate::problem::Problem;
 use answer::{Answer, Ids};
-use path::Resource;
+use path::{Resource, Versions};
 use query::Query;
 
-/// The api-versions that are spoken.
-const VERSIONS: [&str; 1] = ["2016-03-01"];
+/// Says how enum values are written in the answer.
+const ENUM_CASE: &str = "x-punctual-enum-case";
 
 /// The most bytes of any body; jobs have a lower limit of their own.
 const LARGEST_BODY: usize = 1 << 20;
@@ -44,13 +46,14 @@ struct Call {
     resource: Resource,
     path: String,
     query: Query,
+    dialect: Dialect,
     headers: HeaderMap,
     body: Bytes,
 }
 
 async fn handle(State(app): State<App>, request: Request<Body>) -> Response<Body> {
     let ids = Ids::of(request.headers());
-    let answer = match prepare(request).await {
+    let answer = match prepare(&app, request).await {
         Ok(call) => routes::answer(&app, &call).await.unwrap_or_else(Answer::from),
         Err(problem) => problem.into(),
     };
@@ -58,33 +61,80 @@ async fn handle(State(app): State<App>, request: Request<Body>) -> Response<Body
 }
 
 /// Finds the resource and reads the body.
-async fn prepare(request: Request<Body>) -> Result<Call, Problem> {
+async fn prepare(app: &App, request: Request<Body>) -> Result<Call, Problem> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let resource = Resource::of(&path).ok_or_else(|| Problem::no_path(&path))?;
     let query = Query::read(head.uri.query().unwrap_or_default())?;
-    // A HEAD is a GET whose body the server leaves out.
-    let method = if head.method == Method::HEAD { Method::GET } else { head.method };
-    if !resource.methods().split(", ").any(|allowed| allowed == method.as_str()) {
+    let is_allowed = |method: &Method| resource.methods().split(", ").any(|one| one == method.as_str());
+    // Where HEAD means nothing of its own, it is a GET whose body the server leaves out.
+    let is_plain_head = head.method == Method::HEAD && !is_allowed(&Method::HEAD);
+    let method = if is_plain_head { Method::GET } else { head.method };
+    if !is_allowed(&method) {
         return Err(Problem::method_not_allowed(method.as_str(), resource.methods()));
     }
-    if resource.is_versioned() {
-        check_version(&query)?;
+    let mut dialect = Dialect::default();
+    match resource.versions() {
+        Versions::None => {}
+        Versions::Scheduler => {
+            dialect.version = version(&query)?;
+            dialect.enum_case = enum_case(&head.headers)?.unwrap_or(app.enum_case);
+        }
+        Versions::ResourceManager => check_date(any_version(&query)?)?,
+        Versions::Any => {
+            any_version(&query)?;
+        }
     }
     let body = match timeout(SLOWEST_BODY, to_bytes(body, LARGEST_BODY)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_)) => return Err(Problem::too_large(LARGEST_BODY)),
         Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
     };
-    Ok(Call { method, resource, path, query, headers: head.headers, body })
+    Ok(Call { method, resource, path, query, dialect, headers: head.headers, body })
 }
 
-fn check_version(query: &Query) -> Result<(), Problem> {
-    let known = VERSIONS.join(", ");
-    match query.get("api-version") {
-        None | Some("") => Err(Problem::missing_api_version(&known)),
-        Some(version) if VERSIONS.iter().any(|known| known.eq_ignore_ascii_case(version)) => Ok(()),
-        Some(version) => Err(Problem::unknown_api_version(version, &known)),
+/// The api-version of a call.
+fn version(query: &Query) -> Result<Version, Problem> {
+    let text = any_version(query)?;
+    Version::read(text).ok_or_else(|| Problem::unknown_api_version(text, &known_versions()))
+}
+
+fn any_version(query: &Query) -> Result<&str, Problem> {
+    let given = query.get("api-version").filter(|text| !text.is_empty());
+    given.ok_or_else(|| Problem::missing_api_version(&known_versions()))
+}
+
+fn known_versions() -> String {
+    Version::ALL.map(Version::name).join(", ")
+}
+
+/// Whether a version is one of the form that all versions of the resource manager have.
+fn check_date(version: &str) -> Result<(), Problem> {
+    let is_date = |date: &[u8]| {
+        date.iter()
+            .enumerate()
+            .all(|(i, byte)| if i == 4 || i == 7 { *byte == b'-' } else { byte.is_ascii_digit() })
+    };
+    let is_suffix = |rest: &[u8]| {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+        rest.is_empty() || rest[0] == b'-' && rest.len() > 1 && rest.iter().all(is_plain)
+    };
+    match version.as_bytes().split_at_checked(10) {
+        Some((date, rest)) if is_date(date) && is_suffix(rest) => Ok(()),
+        _ => Err(Problem::malformed_api_version(version)),
+    }
+}
+
+/// How the client wants enum values to be written, if it says so.
+fn enum_case(headers: &HeaderMap) -> Result<Option<EnumCase>, Problem> {
+    let Some(given) = headers.get(ENUM_CASE) else { return Ok(None) };
+    let text = String::from_utf8_lossy(given.as_bytes());
+    match EnumCase::read(&text) {
+        Some(case) => Ok(Some(case)),
+        None => Err(Problem::bad_request(format!(
+            "The header {ENUM_CASE} is '{text}'; allowed: {}.",
+            EnumCase::NAMES.map(|(name, _)| name).join(" or ")
+        ))),
     }
 }
 
@@ -116,11 +166,24 @@ impl Call {
             .map_err(|fault| Problem::bad_request(format!("The body is not JSON: {fault}.")))
     }
 
+    /// Scheme and host as the client knows them, which behind a proxy only the proxy can tell.
+    fn base(&self) -> String {
+        // Of several proxies, the first is the one that the client speaks to.
+        let forwarded = |name: &str| {
+            let text = self.headers.get(name).and_then(|value| value.to_str().ok())?;
+            text.split(',').next().map(str::trim).filter(|text| !text.is_empty())
+        };
+        let is_host =
+            |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
+        let host = forwarded("x-forwarded-host").filter(is_host);
+        let host = host.or_else(|| self.header(header::HOST).filter(is_host)).unwrap_or("127.0.0.1");
+        let is_secure =
+            forwarded("x-forwarded-proto").is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+        format!("{}://{host}", if is_secure { "https" } else { "http" })
+    }
+
     /// The URL of another page of the same list.
     fn link(&self, parameter: &str, value: &str) -> String {
-        let host = self.header(header::HOST).unwrap_or("127.0.0.1");
-        let forwarded = self.headers.get("x-forwarded-proto").and_then(|value| value.to_str().ok());
-        let scheme = if forwarded == Some("https") { "https" } else { "http" };
-        format!("{scheme}://{host}{}?{}", self.path, self.query.with(parameter, value))
+        format!("{}{}?{}", self.base(), self.path, self.query.with(parameter, value))
     }
 }

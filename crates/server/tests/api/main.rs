@@ -1,0 +1,7 @@
+//! The API as clients meet it: whole requests to the real router, on the real store.
+
+mod enum_case;
+mod groups;
+mod surroundings;
+mod versions;
+mod world;

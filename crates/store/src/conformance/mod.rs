@@ -9,6 +9,7 @@ pub mod accounting;
 pub mod changes;
 pub mod claims;
 pub mod groups;
+pub mod pauses;
 pub mod records;
 pub mod resources;
 pub mod settling;
@@ -87,6 +88,10 @@ macro_rules! conformance {
                 a_disabled_collection_runs_nothing,
                 a_disabled_collection_stops_retries,
                 a_deleted_collection_takes_its_jobs_along;
+            pauses:
+                a_pause_is_accounted_for_however_it_ends,
+                a_job_that_was_never_on_is_accounted_for,
+                a_disabled_collection_is_the_reason;
             settling:
                 success_counts_and_completes,
                 failures_are_repeated_then_fault,

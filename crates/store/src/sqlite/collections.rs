@@ -1,9 +1,9 @@
 //! Collections.
 
-use model::{CollectionPath, CollectionState, GroupPath, Plan, Reason};
+use model::{CollectionPath, CollectionState, GroupPath, JobState, Plan, Reason};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::codec::{from_json, key, ticks, to_json};
+use super::codec::{Coded, from_json, key, ticks, to_json};
 use super::fault::{Fault, Outcome};
 use super::writer::Work;
 use super::{changes, groups, jobs, revisions};
@@ -165,7 +165,7 @@ pub(super) fn remove(work: &mut Work<'_>, id: i64, now: jiff::Timestamp) -> Outc
     for job in jobs_with_executions(db, id)? {
         changes::abandon_all(work, job, now)?;
     }
-    for job in overdue_jobs(db, id, now)? {
+    for job in jobs_with_dues(db, id, now)? {
         changes::enter_overtaken(work, job, Reason::JobDeleted, now)?;
     }
     // The history goes in the background, a little at a time.
@@ -202,13 +202,14 @@ fn jobs_with_executions(db: &Connection, collection: i64) -> Outcome<Vec<jobs::J
     Ok(found)
 }
 
-fn overdue_jobs(db: &Connection, collection: i64, now: jiff::Timestamp) -> Outcome<Vec<jobs::JobRow>> {
+/// Jobs of which something may have been due that is in no ledger yet: those that are late, and those that are off.
+fn jobs_with_dues(db: &Connection, collection: i64, now: jiff::Timestamp) -> Outcome<Vec<jobs::JobRow>> {
     let mut statement = db.prepare_cached(&format!(
         "SELECT {} FROM jobs j JOIN collections c ON c.id = j.collection_id
-         WHERE j.collection_id = ?1 AND j.deleted_at IS NULL AND j.next_at <= ?2",
+         WHERE j.collection_id = ?1 AND j.deleted_at IS NULL AND (j.next_at <= ?2 OR j.state = ?3)",
         jobs::COLUMNS
     ))?;
-    let mut rows = statement.query(params![collection, ticks(now)])?;
+    let mut rows = statement.query(params![collection, ticks(now), JobState::Disabled.code()])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(jobs::JobRow::read(row)?);

@@ -2,6 +2,7 @@
 
 mod enum_case;
 mod groups;
+mod paging;
 mod rates;
 mod surroundings;
 mod versions;

@@ -2,6 +2,9 @@
 
 use recurrence::Faults;
 
+/// The code of a collection that is not there.
+const NO_RESOURCE: &str = "ResourceNotFound";
+
 /// An answer that is an error. Its message is for whoever called; what only we need to know is logged where it arose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -60,7 +63,12 @@ impl Problem {
         let message = format!(
             "The Resource 'Microsoft.Scheduler/jobcollections/{name}' under resource group '{group}' was not found."
         );
-        Self::new(404, "ResourceNotFound", message)
+        Self::new(404, NO_RESOURCE, message)
+    }
+
+    /// Whether the old resource manager gave this answer before the scheduler was asked (TestCreateJobCollection).
+    pub fn is_gateways(&self) -> bool {
+        self.code == NO_RESOURCE
     }
 
     /// 404: the answer of the old service to a job that is not there.
@@ -109,6 +117,12 @@ impl Problem {
     pub fn not_json(given: &str) -> Self {
         let message = format!("The body's Content-Type is '{given}'; application/json is expected.");
         Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 429.
+    pub fn too_many_requests(seconds: u32) -> Self {
+        let message = format!("The subscription has used up its requests; try again in {seconds} seconds.");
+        Self { retry_after: Some(seconds), ..Self::new(429, "TooManyRequests", message) }
     }
 
     /// 503.

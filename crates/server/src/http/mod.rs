@@ -5,10 +5,12 @@
 
 mod answer;
 mod download;
+mod meter;
 mod path;
 mod query;
 mod routes;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -22,7 +24,9 @@ use wire::version::Version;
 
 use crate::app::{App, Preconditions};
 use crate::problem::Problem;
+use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
+use meter::Meter;
 use path::{Resource, Versions};
 use query::Query;
 
@@ -37,7 +41,15 @@ const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
 /// The API as a service.
 pub fn router(app: App) -> Router {
-    Router::new().fallback(handle).with_state(app)
+    let rates = Arc::new(Rates::new(app.budget));
+    Router::new().fallback(handle).with_state(Served { app, rates })
+}
+
+/// What the handler works with.
+#[derive(Clone)]
+struct Served {
+    app: App,
+    rates: Arc<Rates>,
 }
 
 /// A request, as the routes need it.
@@ -51,20 +63,34 @@ struct Call {
     body: Bytes,
 }
 
-async fn handle(State(app): State<App>, request: Request<Body>) -> Response<Body> {
+async fn handle(State(Served { app, rates }): State<Served>, request: Request<Body>) -> Response<Body> {
     let ids = Ids::of(request.headers());
-    let answer = match prepare(&app, request).await {
-        Ok(call) => routes::answer(&app, &call).await.unwrap_or_else(Answer::from),
-        Err(problem) => problem.into(),
+    let Some(resource) = Resource::of(request.uri().path()) else {
+        return Answer::from(Problem::no_path(request.uri().path())).into_response(&ids, app.clock.now());
+    };
+    let meter = Meter::of(&resource, request.method());
+    let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
+    let answer = match spent {
+        Some(Spent::UsedUp(seconds)) => Err(Problem::too_many_requests(seconds)),
+        _ => answer(&app, resource, request).await,
+    };
+    let answer = answer.unwrap_or_else(Answer::from);
+    let answer = match spent {
+        Some(spent) => meter.show(answer, spent),
+        None => answer,
     };
     answer.into_response(&ids, app.clock.now())
 }
 
-/// Finds the resource and reads the body.
-async fn prepare(app: &App, request: Request<Body>) -> Result<Call, Problem> {
+async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result<Answer, Problem> {
+    let call = prepare(app, resource, request).await?;
+    routes::answer(app, &call).await
+}
+
+/// Reads all of a request.
+async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Result<Call, Problem> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
-    let resource = Resource::of(&path).ok_or_else(|| Problem::no_path(&path))?;
     let query = Query::read(head.uri.query().unwrap_or_default())?;
     let is_allowed = |method: &Method| resource.methods().split(", ").any(|one| one == method.as_str());
     // Where HEAD means nothing of its own, it is a GET whose body the server leaves out.

@@ -164,6 +164,34 @@ impl Resource {
         }
     }
 
+    /// The subscription that it belongs to.
+    pub(crate) fn subscription(&self) -> Option<&str> {
+        match self {
+            Self::Collections { subscription, .. }
+            | Self::Groups(subscription)
+            | Self::Resources { subscription, .. }
+            | Self::Subscription(subscription)
+            | Self::Locations(subscription)
+            | Self::Providers(subscription)
+            | Self::Provider { subscription, .. } => Some(subscription),
+            Self::Collection(path)
+            | Self::Switch(path, _)
+            | Self::Jobs(path)
+            | Self::Job(path, _)
+            | Self::Run(path, _)
+            | Self::History(path, _) => Some(&path.subscription),
+            Self::Group(path) => Some(&path.subscription),
+            Self::Subscriptions
+            | Self::Operations
+            | Self::Endpoints
+            | Self::Ledger
+            | Self::OpenApi
+            | Self::Echo
+            | Self::Health
+            | Self::Ready => None,
+        }
+    }
+
     /// Whose api-versions it takes.
     pub(crate) fn versions(&self) -> Versions {
         match self {

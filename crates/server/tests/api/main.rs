@@ -2,6 +2,8 @@
 
 mod enum_case;
 mod groups;
+mod paging;
+mod rates;
 mod surroundings;
 mod versions;
 mod world;

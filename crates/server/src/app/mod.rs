@@ -2,6 +2,7 @@
 
 mod collections;
 mod jobs;
+mod names;
 mod preconditions;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub struct App {
     pub plans: Plans,
     /// How large jobs may be.
     pub limits: Limits,
-    /// The most bytes of a job's body.
+    /// The most bytes of a job.
     pub job_bytes: usize,
 }
 

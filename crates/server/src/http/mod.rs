@@ -29,6 +29,9 @@ const VERSIONS: [&str; 1] = ["2016-03-01"];
 /// The most bytes of any body; jobs have a lower limit of their own.
 const LARGEST_BODY: usize = 1 << 20;
 
+/// How much larger than a job its request may be: indented, with characters as escapes, with what an answer has besides.
+const ROOM: usize = 4;
+
 /// The longest that a client may take to send its body.
 const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
@@ -88,22 +91,27 @@ fn check_version(query: &Query) -> Result<(), Problem> {
 }
 
 impl Call {
-    fn header(&self, name: header::HeaderName) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
+    /// A header, repeated ones joined. One that is not text stays wrong text: it must not pass for one that is absent.
+    fn header(&self, name: header::HeaderName) -> Option<String> {
+        let values = self.headers.get_all(name);
+        let values: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        (!values.is_empty()).then(|| values.join(", "))
     }
 
     fn preconditions(&self) -> Preconditions {
-        Preconditions::read(self.header(header::IF_MATCH), self.header(header::IF_NONE_MATCH))
+        let [if_match, if_none_match] =
+            [header::IF_MATCH, header::IF_NONE_MATCH].map(|name| self.header(name));
+        Preconditions::read(if_match.as_deref(), if_none_match.as_deref())
     }
 
     /// The body as JSON.
     fn json(&self, most: usize) -> Result<Value, Problem> {
-        let given = self.header(header::CONTENT_TYPE).unwrap_or("application/json");
+        let given = self.header(header::CONTENT_TYPE).unwrap_or_else(|| "application/json".to_owned());
         let kind = given.split(';').next().unwrap_or_default().trim();
         let is_json =
             kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json");
         if !is_json && kind != "text/json" {
-            return Err(Problem::not_json(given));
+            return Err(Problem::not_json(&given));
         }
         if self.body.len() > most {
             return Err(Problem::bad_request(format!(
@@ -117,7 +125,7 @@ impl Call {
 
     /// The URL of another page of the same list.
     fn link(&self, parameter: &str, value: &str) -> String {
-        let host = self.header(header::HOST).unwrap_or("127.0.0.1");
+        let host = self.header(header::HOST).unwrap_or_else(|| "127.0.0.1".to_owned());
         let forwarded = self.headers.get("x-forwarded-proto").and_then(|value| value.to_str().ok());
         let scheme = if forwarded == Some("https") { "https" } else { "http" };
         format!("{scheme}://{host}{}?{}", self.path, self.query.with(parameter, value))

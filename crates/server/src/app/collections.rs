@@ -36,7 +36,7 @@ impl App {
         Ok(self.store.collections(subscription, group, page).await?)
     }
 
-    /// Creates a collection or replaces it. Its jobs stay.
+    /// Creates a collection or replaces it. Its jobs stay, and so does its state where the body does not say.
     pub async fn put_collection(
         &self,
         path: &CollectionPath,
@@ -50,7 +50,13 @@ impl App {
                 names::check("job collection", &path.name, self.limits.name)?;
             }
             let at = existing.map_or(path, |existing| &existing.path);
-            Ok((request.collection(at.clone()), request.ignored.clone()))
+            let mut collection = request.collection(at.clone());
+            // Whoever describes a collection without its state does not mean to use its switch: a template that is
+            // deployed every night must not switch on what an operator has switched off.
+            if let (None, Some(existing)) = (request.state, existing) {
+                collection.state = existing.state;
+            }
+            Ok((collection, request.ignored.clone()))
         })
         .await
     }

@@ -37,6 +37,11 @@ impl Problem {
         Self { message: faults.to_string(), faults: Some(faults), ..Self::bad_request("") }
     }
 
+    /// 409 for a body that is right, but not where it is to be kept.
+    pub fn conflicting(faults: Faults) -> Self {
+        Self { message: faults.to_string(), faults: Some(faults), ..Self::conflict("") }
+    }
+
     /// 400: there is no api-version.
     pub fn missing_api_version(known: &str) -> Self {
         let message =

@@ -63,14 +63,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
 
-    let app = App {
-        plans: config.plans(),
-        limits: config.admission(),
-        job_bytes: config.limits.job,
-        budget: config.budget(),
-        enum_case: config.api.enum_case.into(),
-        ..App::new(store.clone(), clock.clone())
-    };
+    let app = App::configured(&config, store.clone(), clock.clone());
     if options.demo {
         demo::fill(&app, address).await?;
     }

@@ -173,7 +173,7 @@ proptest! {
             prop_assert_eq!(wire::job::write(&path(), &job("j", &echo.request), Dialect::default()), answer);
             if let Err(faults) = wire::job::patch(&first.definition, first.state, &patch, now()) {
                 prop_assert!(faults.iter().count() > 0);
-                let _ = wire::error::faults(&faults);
+                let _ = wire::error::faults(wire::error::BAD_REQUEST, &faults);
             }
         }
     }

@@ -50,9 +50,9 @@ fn answers_and_debugging() {
                     let patch = json!({"properties": {"startTime": "soon"}});
                     let faults =
                         wire::job::patch(&job.definition, job.state, &patch, now()).expect_err("a fault");
-                    silent(&wire::error::faults(&faults).to_string());
+                    silent(&wire::error::faults(wire::error::BAD_REQUEST, &faults).to_string());
                 }
-                Err(faults) => silent(&wire::error::faults(&faults).to_string()),
+                Err(faults) => silent(&wire::error::faults(wire::error::BAD_REQUEST, &faults).to_string()),
             }
         }
     }
@@ -85,7 +85,7 @@ fn faults() {
                 *action.pointer_mut(&place).expect("a place") = replacement.clone();
                 let Err(faults) = wire::job::read(&body(&action), now()) else { continue };
                 refused += 1;
-                silent(&wire::error::faults(&faults).to_string());
+                silent(&wire::error::faults(wire::error::BAD_REQUEST, &faults).to_string());
                 silent(&format!("{faults:?}"));
             }
         }

@@ -1,12 +1,15 @@
 //! What can be done with job collections.
 
 use model::{Collection, CollectionPath, CollectionState, GroupPath, Plan};
+use recurrence::Fault;
 use serde_json::Value;
 use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, Written};
 
-use super::jobs::check_name;
-use super::{App, Preconditions, Result, TRIES, too_many_changes};
+use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
 use crate::problem::Problem;
+
+/// The most reasons for a refusal that anybody would read.
+const MOST_PROBLEMS: usize = 100;
 
 /// A collection that was written.
 pub struct PutCollection {
@@ -39,7 +42,7 @@ impl App {
         Ok(found)
     }
 
-    /// Creates a collection or replaces it. Its jobs stay.
+    /// Creates a collection or replaces it. Its jobs stay, and so does its state where the body does not say.
     pub async fn put_collection(
         &self,
         path: &CollectionPath,
@@ -50,10 +53,17 @@ impl App {
             let standing = existing.map(|existing| existing.plan);
             let request = wire::collection::read(body, standing, &self.plans).map_err(Problem::faulty)?;
             if existing.is_none() {
-                check_name("job collection", &path.name)?;
+                names::check_subscription(&path.subscription)?;
+                names::check("job collection", &path.name, self.limits.name)?;
             }
             let at = existing.map_or(path, |existing| &existing.path);
-            Ok((request.collection(at.clone()), request.ignored))
+            let mut collection = request.collection(at.clone());
+            // Whoever describes a collection without its state does not mean to use its switch: a template that is
+            // deployed every night must not switch on what an operator has switched off.
+            if let (None, Some(existing)) = (request.state, existing) {
+                collection.state = existing.state;
+            }
+            Ok((collection, request.ignored))
         })
         .await
     }
@@ -128,21 +138,31 @@ impl App {
         }
         let jobs = self.store.all_jobs(&old.path).await?;
         let mut problems = Vec::new();
-        if jobs.len() as u64 > u64::from(is.jobs) {
+        if jobs.len() as u64 > u64::from(is.jobs) && is.jobs < was.jobs {
             problems.push(format!("it holds {} jobs where {} are allowed", jobs.len(), is.jobs));
         }
         for stored in &jobs {
             let (job, now) = (&stored.job, self.clock.now());
-            if let Some(too_fast) = model::admission::quota(&job.rule, &is) {
-                problems.push(format!("job '{}': {too_fast}", job.name));
-            }
-            let (action, catch_up) = (&job.definition.action, job.definition.catch_up);
-            for fault in model::admission::check(&job.rule, action, catch_up, limits.1, &self.limits, now) {
-                problems.push(format!("job '{}': {fault}", job.name));
-            }
+            let misfits = |allowance, plan| {
+                let (action, catch_up) = (&job.definition.action, job.definition.catch_up);
+                let mut faults =
+                    model::admission::check(&job.rule, action, catch_up, plan, &self.limits, now);
+                faults.extend(model::admission::quota(&job.rule, allowance));
+                faults
+            };
+            // What did not fit before, because an operator has lowered a limit since, is no reason to stay.
+            let before = misfits(&was, limits.0);
+            let is_new = |fault: &Fault| !before.iter().any(|old| old.field == fault.field);
+            let new = misfits(&is, limits.1).into_iter().filter(is_new);
+            problems.extend(new.map(|fault| format!("job '{}': {fault}", job.name)));
         }
         if problems.is_empty() {
             return Ok(());
+        }
+        let others = problems.len().saturating_sub(MOST_PROBLEMS);
+        problems.truncate(MOST_PROBLEMS);
+        if others > 0 {
+            problems.push(format!("and {others} more"));
         }
         Err(Problem::conflict(format!(
             "The job collection '{}' does not fit into what is asked for: {}.",
@@ -186,7 +206,8 @@ fn no_more_collections(plan: Plan, most: Option<(Plan, u32)>) -> Problem {
         );
     }
     Problem::conflict(format!(
-        "The subscription already has {most} job collections of the plan {}.",
+        "The subscription already has {most} job collections of the plan {}, and more are not allowed. Delete one, or \
+         choose another plan.",
         plan.name()
     ))
 }

@@ -4,7 +4,7 @@ use model::{CollectionPath, Group, GroupPath};
 use serde_json::Value;
 use store::{Deleted, Expected, GroupWrite, StoredGroup, Written};
 
-use super::{App, Preconditions, Result, TRIES, too_many_changes};
+use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
 use crate::problem::Problem;
 
 /// A group that was written.
@@ -34,7 +34,7 @@ impl App {
         let request = wire::group::read(body).map_err(Problem::faulty)?;
         self.change_group(path, preconditions, |existing| {
             if existing.is_none() {
-                check_name(&path.name)?;
+                names::check_group(&path.name)?;
             }
             let at = existing.map_or(path, |existing| &existing.path);
             Ok((request.group(at.clone()), request.ignored.clone()))
@@ -94,41 +94,9 @@ impl App {
 
     /// Whether a new collection may bring its group along: the group is there, or could be made.
     pub(super) async fn check_group(&self, path: &CollectionPath) -> Result<()> {
-        match check_name(&path.group) {
+        match names::check_group(&path.group) {
             Err(problem) if self.store.group(&path.into()).await?.is_none() => Err(problem),
             _ => Ok(()),
-        }
-    }
-}
-
-/// The resource manager's own rule.
-fn check_name(name: &str) -> Result<()> {
-    const LONGEST: usize = 90;
-    let is_allowed = |letter: char| letter.is_alphanumeric() || "-_.()".contains(letter);
-    let length = name.chars().count();
-    if (1..=LONGEST).contains(&length) && name.chars().all(is_allowed) && !name.ends_with('.') {
-        return Ok(());
-    }
-    Err(Problem::bad_request(format!(
-        "The name of the resource group is '{}'; allowed: 1 to {LONGEST} letters, digits, '-', '_', '.', '(' and ')', \
-         not ending with '.'.",
-        name.chars().take(LONGEST + 20).collect::<String>()
-    )))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::check_name;
-
-    #[test]
-    fn names() {
-        let longest = "ü".repeat(90);
-        for name in ["g", "9", "-", "My-group_1.2(x)", "Äpfel", &longest] {
-            assert!(check_name(name).is_ok(), "{name}");
-        }
-        let too_long = "x".repeat(91);
-        for name in ["", "a.", "a b", "a/b", "a?", "a\n", &too_long] {
-            assert!(check_name(name).is_err(), "{name}");
         }
     }
 }

@@ -3,6 +3,7 @@
 mod collections;
 mod groups;
 mod jobs;
+mod names;
 mod preconditions;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use wire::dialect::EnumCase;
 
 pub use preconditions::{Preconditions, etag};
 
+use crate::config::Config;
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -28,7 +30,7 @@ pub struct App {
     pub plans: Plans,
     /// How large jobs may be.
     pub limits: Limits,
-    /// The most bytes of a job's body.
+    /// The most bytes of a job.
     pub job_bytes: usize,
     /// How much each subscription may ask.
     pub budget: Budget,
@@ -37,6 +39,19 @@ pub struct App {
 }
 
 impl App {
+    /// With an operator's settings.
+    pub fn configured(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            store,
+            clock,
+            plans: config.plans(),
+            limits: config.admission(),
+            job_bytes: config.limits.job,
+            budget: config.budget(),
+            enum_case: config.api.enum_case.into(),
+        }
+    }
+
     /// With the settings of the default configuration.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());

@@ -180,6 +180,8 @@ pub struct Limits {
     pub retry_interval: Duration,
     /// The most missed occurrences that a job may make up for.
     pub catch_up: u32,
+    /// The most characters of a name.
+    pub name: usize,
 }
 
 /// What collections may do, by plan.
@@ -252,6 +254,7 @@ impl Config {
             retries: self.limits.retry_count,
             longest_retry: self.limits.retry_interval,
             catch_up: self.limits.catch_up,
+            name: self.limits.name,
             ..model::admission::Limits::default()
         }
     }

@@ -12,6 +12,8 @@ use crate::problem::Problem;
 
 /// Who gave an answer that is an error.
 const FAILURE_CAUSE: HeaderName = HeaderName::from_static("x-ms-failure-cause");
+/// The most bytes of member names in a header: many clients and proxies give up on heads of 8 KiB.
+const LONGEST_IGNORED: usize = 2048;
 
 /// What a route answers.
 #[derive(Debug)]
@@ -62,7 +64,16 @@ impl Answer {
         if members.is_empty() {
             return self;
         }
-        self.with(HeaderName::from_static("x-punctual-ignored"), members.join(", "))
+        let mut length = 0;
+        let shown = members.iter().take_while(|member| {
+            length += member.len() + ", ".len();
+            length <= LONGEST_IGNORED
+        });
+        let mut shown: Vec<String> = shown.cloned().collect();
+        if shown.len() < members.len() {
+            shown.push(format!("and {} more", members.len() - shown.len()));
+        }
+        self.with(HeaderName::from_static("x-punctual-ignored"), shown.join(", "))
     }
 
     pub(super) fn into_response(self, ids: &Ids, now: Timestamp) -> Response<Body> {
@@ -95,7 +106,7 @@ impl Answer {
 impl From<Problem> for Answer {
     fn from(problem: Problem) -> Self {
         let body = match &problem.faults {
-            Some(faults) => wire::error::faults(faults),
+            Some(faults) => wire::error::faults(problem.code, faults),
             None => wire::error::body(problem.code, &problem.message),
         };
         let mut answer = Self::json(problem.status, body);

@@ -36,6 +36,9 @@ const ENUM_CASE: &str = "x-punctual-enum-case";
 /// The most bytes of any body; jobs have a lower limit of their own.
 const LARGEST_BODY: usize = 1 << 20;
 
+/// How much larger than a job its request may be: indented, with characters as escapes, with what an answer has besides.
+const ROOM: usize = 4;
+
 /// The longest that a client may take to send its body.
 const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
@@ -165,22 +168,27 @@ fn enum_case(headers: &HeaderMap) -> Result<Option<EnumCase>, Problem> {
 }
 
 impl Call {
-    fn header(&self, name: header::HeaderName) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
+    /// A header, repeated ones joined. One that is not text stays wrong text: it must not pass for one that is absent.
+    fn header(&self, name: header::HeaderName) -> Option<String> {
+        let values = self.headers.get_all(name);
+        let values: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        (!values.is_empty()).then(|| values.join(", "))
     }
 
     fn preconditions(&self) -> Preconditions {
-        Preconditions::read(self.header(header::IF_MATCH), self.header(header::IF_NONE_MATCH))
+        let [if_match, if_none_match] =
+            [header::IF_MATCH, header::IF_NONE_MATCH].map(|name| self.header(name));
+        Preconditions::read(if_match.as_deref(), if_none_match.as_deref())
     }
 
     /// The body as JSON.
     fn json(&self, most: usize) -> Result<Value, Problem> {
-        let given = self.header(header::CONTENT_TYPE).unwrap_or("application/json");
+        let given = self.header(header::CONTENT_TYPE).unwrap_or_else(|| "application/json".to_owned());
         let kind = given.split(';').next().unwrap_or_default().trim();
         let is_json =
             kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json");
         if !is_json && kind != "text/json" {
-            return Err(Problem::not_json(given));
+            return Err(Problem::not_json(&given));
         }
         if self.body.len() > most {
             return Err(Problem::bad_request(format!(
@@ -202,7 +210,8 @@ impl Call {
         let is_host =
             |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
         let host = forwarded("x-forwarded-host").filter(is_host);
-        let host = host.or_else(|| self.header(header::HOST).filter(is_host)).unwrap_or("127.0.0.1");
+        let asked = self.headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(is_host);
+        let host = host.or(asked).unwrap_or("127.0.0.1");
         let is_secure =
             forwarded("x-forwarded-proto").is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
         format!("{}://{host}", if is_secure { "https" } else { "http" })

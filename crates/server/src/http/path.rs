@@ -185,6 +185,7 @@ impl Resource {
             | Self::Operations
             | Self::Endpoints
             | Self::Ledger
+            | Self::Backup
             | Self::OpenApi
             | Self::Echo
             | Self::Health

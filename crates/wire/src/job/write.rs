@@ -41,17 +41,26 @@ pub(super) fn document(definition: &Definition, state: JobState) -> Value {
     document.into()
 }
 
+/// How many bytes a job is: its properties in the words of an answer, and its secrets. So it has one size, however it
+/// was indented or escaped, and what a GET answered is not larger when it comes back in a PUT.
+pub(super) fn size(definition: &Definition, state: JobState) -> usize {
+    Value::from(properties(definition, state, View::Measure)).to_string().len()
+}
+
 /// For whom.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     /// Whoever asks.
     Answer(Dialect),
+    /// As an answer, but with secrets; to be measured.
+    Measure,
     /// Ourselves, to read it again.
     Whole,
 }
 
 impl View {
-    fn is_answer(self) -> bool {
+    /// Whether words and times are written as the API writes them, not as they were given.
+    fn is_canonical(self) -> bool {
         self != Self::Whole
     }
 
@@ -59,7 +68,7 @@ impl View {
     fn spell(self, value: &str) -> String {
         let case = match self {
             Self::Answer(dialect) => dialect.enum_case,
-            Self::Whole => EnumCase::default(),
+            Self::Measure | Self::Whole => EnumCase::default(),
         };
         case.spell(value)
     }
@@ -76,7 +85,7 @@ trait Put {
     }
 
     fn put_secret(&mut self, view: View, name: &str, secret: &Secret) {
-        if view == View::Whole {
+        if !matches!(view, View::Answer(_)) {
             self.put(name, secret.expose());
         }
     }
@@ -261,11 +270,11 @@ fn recurrence(draft: &RecurrenceDraft, capital_occurrence: bool, view: View) -> 
     written.put_some("count", draft.count);
     written.put_some("endTime", draft.end_time.as_deref().map(|text| time(text, view)));
     // An interval that was not given is filled in (Scenario_JobCreateWithScheduleForDay).
-    let is_filled_in = view.is_answer() && draft.cron.is_none();
+    let is_filled_in = view.is_canonical() && draft.cron.is_none();
     written.put_some("interval", draft.interval.or(is_filled_in.then_some(1)));
     let schedule = draft.schedule.as_ref().map(|draft| schedule(draft, capital_occurrence, view));
     // One without elements says nothing, and clients do not expect it.
-    written.put_some("schedule", schedule.filter(|schedule| view == View::Whole || !schedule.is_empty()));
+    written.put_some("schedule", schedule.filter(|schedule| !view.is_canonical() || !schedule.is_empty()));
     written.put_some("cron", draft.cron.as_deref());
     written.put_some("timeZone", draft.time_zone.as_deref());
     written.put_some("dst", draft.dst.as_ref().map(|draft| dst(draft, view)));
@@ -306,7 +315,7 @@ fn dst(draft: &DstDraft, view: View) -> Value {
 /// A word as the API writes it.
 fn word(text: Option<&str>, view: View, name: fn(&str) -> Option<&'static str>) -> Option<String> {
     let text = text?;
-    let canonical = name(text).filter(|_| view.is_answer());
+    let canonical = name(text).filter(|_| view.is_canonical());
     Some(canonical.map_or_else(|| text.to_owned(), |name| view.spell(name)))
 }
 
@@ -317,6 +326,6 @@ fn weekday(text: &str, view: View) -> String {
 /// A date-time as the API writes it: `…16.9049999999999999Z` comes back as `…16.905Z`
 /// (python_test_scheduler_job_custom_time).
 fn time(text: &str, view: View) -> String {
-    let at = read_date_time(text).filter(|_| view.is_answer());
+    let at = read_date_time(text).filter(|_| view.is_canonical());
     at.map_or_else(|| text.to_owned(), date_time::write)
 }

@@ -131,7 +131,7 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
         }
         Method::PUT => put_job(app, call, path, name).await,
         Method::PATCH => {
-            let body = call.json(app.job_bytes)?;
+            let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
             let written = app.patch_job(path, name, &body, &preconditions).await?;
             Ok(job_answer(call, 200, &written.stored).ignoring(&written.ignored))
         }
@@ -146,7 +146,7 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
 }
 
 async fn put_job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
-    let body = call.json(app.job_bytes)?;
+    let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
     let written = app.put_job(path, name, &body, &call.preconditions()).await?;
     let status = if written.created { 201 } else { 200 };
     Ok(job_answer(call, status, &written.stored).ignoring(&written.ignored))

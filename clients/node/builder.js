@@ -78,9 +78,10 @@ class Builder {
 
   /** The fields of all models that nobody wrote or read. */
   unused() {
-    const names = Object.keys(this.models).filter((name) => !['discriminators', 'BaseResource', 'CloudError'].includes(name));
-    const fields = names.flatMap((name) => Object.keys(this.mapper(name).type.modelProperties).map((field) => `${name}.${field}`));
-    return fields.filter((field) => !this.used.has(field));
+    // What is no model of this client, but of all.
+    const { discriminators, BaseResource, CloudError, ...own } = this.models;
+    const fields = (name) => Object.keys(this.mapper(name).type.modelProperties).map((field) => `${name}.${field}`);
+    return Object.keys(own).flatMap(fields).filter((field) => !this.used.has(field));
   }
 }
 

@@ -41,7 +41,7 @@ impl Cases {
     /// A body with what the types of this client have: times with a zone, `Occurrence` with a capital; and in the older
     /// versions no plan P20Premium, no authentication but its type, and a date-time for a `timeToLive`.
     pub fn sayable(&self, body: &Value) -> Value {
-        self.map(body, &mut |name, value| match value {
+        map(body, &|name, value| match value {
             Value::String(text)
                 if self.is_in("instants", name) && OffsetDateTime::parse(&text, &Rfc3339).is_err() =>
             {
@@ -63,13 +63,13 @@ impl Cases {
     }
 
     fn without_secrets(&self, body: &Value) -> Value {
-        self.map(body, &mut |name, value| (!self.is_in("secrets", name)).then(|| (name.to_owned(), value)))
+        map(body, &|name, value| (!self.is_in("secrets", name)).then(|| (name.to_owned(), value)))
     }
 
     /// A form in which equal values are equal: words in small letters, times as instants, no nulls. Durations are texts in
     /// this client, and come back as they were.
     pub fn plain(&self, value: &Value) -> Value {
-        self.map(value, &mut |name, value| {
+        map(value, &|name, value| {
             let value = match value {
                 Value::Null => return None,
                 Value::String(word) if self.is_in("words", name) => word.to_lowercase().into(),
@@ -89,21 +89,21 @@ impl Cases {
     fn is_in(&self, list: &str, name: &str) -> bool {
         self.part(list).as_array().is_some_and(|names| names.iter().any(|known| known == name))
     }
+}
 
-    /// A value whose members, from the innermost on, are what `change` makes of them.
-    fn map(&self, value: &Value, change: &mut dyn FnMut(&str, Value) -> Option<(String, Value)>) -> Value {
-        match value {
-            Value::Object(members) => {
-                let mut changed = Map::new();
-                for (name, value) in members {
-                    let value = self.map(value, change);
-                    changed.extend(change(name, value));
-                }
-                changed.into()
-            }
-            Value::Array(items) => items.iter().map(|item| self.map(item, change)).collect(),
-            value => value.clone(),
-        }
+/// A member's name and value.
+type Member = (String, Value);
+
+/// A value whose members, from the innermost on, are what `change` makes of their name and value; `None` leaves one out.
+fn map(value: &Value, change: &dyn Fn(&str, Value) -> Option<Member>) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .filter_map(|(name, value)| change(name, map(value, change)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Value::Array(items) => items.iter().map(|item| map(item, change)).collect(),
+        value => value.clone(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Jobs: written, read, changed, listed, run; and their histories.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -122,12 +122,14 @@ impl Conformance {
     }
 
     async fn wait_for_history(&self, name: &str, entries: usize) -> Checked {
-        let began = Instant::now();
-        while self.api.history("jobs", name, Asked::default()).await?.len() < entries {
-            ensure(began.elapsed() < LONGEST_RUN, format!("no {entries} entries after {LONGEST_RUN:?}"))?;
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Ok(())
+        let waiting = async {
+            while self.api.history("jobs", name, Asked::default()).await?.len() < entries {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Ok(())
+        };
+        let in_time = tokio::time::timeout(LONGEST_RUN, waiting).await;
+        in_time.unwrap_or_else(|_| Err(format!("no {entries} entries after {LONGEST_RUN:?}")))
     }
 
     pub(super) async fn read_history(&self) {

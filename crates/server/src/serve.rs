@@ -67,6 +67,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         plans: config.plans(),
         limits: config.admission(),
         job_bytes: config.limits.job,
+        budget: config.budget(),
         enum_case: config.api.enum_case.into(),
         ..App::new(store.clone(), clock.clone())
     };

@@ -13,8 +13,6 @@
 //! # Ok::<(), recurrence::Faults>(())
 //! ```
 
-mod regions;
-
 use ::recurrence::{Fault, Faults, Frequency};
 use model::{Collection, CollectionPath, CollectionState, MaxRecurrence, Plan, Plans, Quota};
 use serde_json::{Map, Value, json};
@@ -24,9 +22,7 @@ use crate::members::{self, Given, Names, Object, Reader};
 use crate::merge::{self, Merge};
 use crate::path;
 use crate::recurrence::{DOCUMENT, FREQUENCY, INTERVAL, PROPERTIES, STATE};
-
-/// Where a collection is that does not say. Clients of the old service always said it.
-const NOWHERE: &str = "Local";
+use crate::regions;
 
 /// A job collection as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +46,7 @@ impl CollectionRequest {
     pub fn collection(&self, path: CollectionPath) -> Collection {
         Collection {
             path,
-            location: self.location.clone().unwrap_or_else(|| NOWHERE.to_owned()),
+            location: self.location.clone().unwrap_or_else(|| regions::NOWHERE.to_owned()),
             tags: self.tags.clone(),
             plan: self.plan,
             state: self.state.unwrap_or(CollectionState::Enabled),
@@ -210,10 +206,7 @@ pub fn write(collection: &Collection, dialect: Dialect) -> Value {
     put("name", collection.path.name.as_str().into());
     put("location", collection.location.as_str().into());
     if let Some(tags) = &collection.tags {
-        put(
-            "tags",
-            tags.iter().map(|(name, tag)| (name.clone(), tag.clone().into())).collect::<Map<_, _>>().into(),
-        );
+        put("tags", members::object_of(tags));
     }
     put("properties", properties);
     answer.into()

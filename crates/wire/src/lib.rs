@@ -12,7 +12,7 @@
 //! Whether a well-formed job may be kept is not for this crate to say: [`model::admission`] does, and
 //! [`job::JobRequest::placed`] finds the place of its faults in the document.
 //!
-//! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`list::write`] around
+//! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`group::write`] and [`surroundings`] for what other providers served, [`list::write`] around
 //! them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
 //! name of the recording stands beside each oddity, and `tests/recordings.rs` compares all of them.
 //!
@@ -41,6 +41,7 @@ pub mod collection;
 pub mod date_time;
 pub mod dialect;
 pub mod error;
+pub mod group;
 pub mod history;
 pub mod job;
 pub mod json;
@@ -50,4 +51,6 @@ mod members;
 mod merge;
 pub mod path;
 pub mod recurrence;
+mod regions;
+pub mod surroundings;
 pub mod version;

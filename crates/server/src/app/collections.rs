@@ -1,6 +1,6 @@
 //! What can be done with job collections.
 
-use model::{Collection, CollectionPath, CollectionState, Plan};
+use model::{Collection, CollectionPath, CollectionState, GroupPath, Plan};
 use serde_json::Value;
 use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, Written};
 
@@ -30,7 +30,13 @@ impl App {
         group: Option<&str>,
         page: Page,
     ) -> Result<Vec<StoredCollection>> {
-        Ok(self.store.collections(subscription, group, page).await?)
+        let found = self.store.collections(subscription, group, page).await?;
+        if let (true, Some(group)) = (found.is_empty(), group) {
+            // An empty group is a list without entries, a group that is not there is none.
+            let path = GroupPath { subscription: subscription.to_owned(), name: group.to_owned() };
+            self.group(&path).await?;
+        }
+        Ok(found)
     }
 
     /// Creates a collection or replaces it. Its jobs stay.
@@ -86,6 +92,9 @@ impl App {
     ) -> Result<PutCollection> {
         for _ in 0..TRIES {
             let existing = self.store.collection(path).await?;
+            if existing.is_none() {
+                self.check_group(path).await?;
+            }
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
             let old = existing.as_ref().map(|existing| &existing.collection);
             let (mut collection, ignored) = change(old)?;

@@ -1,6 +1,7 @@
 //! Use-cases: load, decide, store. What is decided is in [`model`]; here it is brought together.
 
 mod collections;
+mod groups;
 mod jobs;
 mod preconditions;
 
@@ -14,6 +15,7 @@ use wire::dialect::EnumCase;
 pub use preconditions::{Preconditions, etag};
 
 use crate::problem::Problem;
+use crate::rates::Budget;
 
 /// What every use-case needs.
 #[derive(Clone)]
@@ -28,6 +30,8 @@ pub struct App {
     pub limits: Limits,
     /// The most bytes of a job's body.
     pub job_bytes: usize,
+    /// How much each subscription may ask.
+    pub budget: Budget,
     /// How enum values are written where a client does not say.
     pub enum_case: EnumCase,
 }
@@ -36,7 +40,8 @@ impl App {
     /// With the settings of the default configuration.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, enum_case: EnumCase::default() }
+        let (budget, enum_case) = (Budget::default(), EnumCase::default());
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case }
     }
 }
 

@@ -211,6 +211,7 @@ mod tests {
         assert_eq!(config.limits.job, 16 << 10);
         assert_eq!(config.plans(), model::Plans::default());
         assert_eq!(config.admission(), model::admission::Limits::default());
+        assert_eq!(config.budget(), crate::rates::Budget::default());
         assert_eq!(EnumCase::from(config.api.enum_case), EnumCase::default());
         assert_eq!(config.patience(), model::transition::Patience::default());
         assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
@@ -242,6 +243,7 @@ mod tests {
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
             (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),
+            (with(&[("PUNCTUAL_API_WRITES", "0")]), &["api.writes", "nonzero"]),
         ] {
             let text = fault.expect_err(&format!("{parts:?}")).to_string();
             for part in parts {

@@ -8,10 +8,13 @@ mod duration;
 mod layers;
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+
+use crate::rates::Budget;
 
 pub use layers::{ConfigFault, Flags, load};
 
@@ -48,6 +51,13 @@ pub struct Config {
 pub struct Api {
     /// How enum values are written.
     pub enum_case: EnumCase,
+    /// How many reads a subscription may ask for within a window.
+    pub reads: NonZeroU32,
+    /// How many writes.
+    pub writes: NonZeroU32,
+    /// How long a window is.
+    #[serde(deserialize_with = "duration::read")]
+    pub rate_window: Duration,
 }
 
 /// How enum values are written.
@@ -244,6 +254,11 @@ impl Config {
             catch_up: self.limits.catch_up,
             ..model::admission::Limits::default()
         }
+    }
+
+    /// How much each subscription may ask.
+    pub fn budget(&self) -> Budget {
+        Budget { reads: self.api.reads, writes: self.api.writes, window: self.api.rate_window }
     }
 
     /// How patient the scheduler is.

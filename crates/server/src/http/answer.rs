@@ -8,6 +8,9 @@ use uuid::Uuid;
 
 use crate::problem::Problem;
 
+/// Who gave an answer that is an error.
+const FAILURE_CAUSE: HeaderName = HeaderName::from_static("x-ms-failure-cause");
+
 /// What a route answers.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -28,6 +31,11 @@ impl Answer {
     pub(super) fn with(mut self, name: HeaderName, value: String) -> Self {
         self.headers.push((name, value));
         self
+    }
+
+    /// Whether Azure's resource manager gave such an answer, and not the scheduler behind it.
+    pub(super) fn is_gateways(&self) -> bool {
+        self.headers.iter().any(|(name, _)| *name == FAILURE_CAUSE)
     }
 
     /// Names the members of the request's body that mean nothing, so that a misspelt one does not vanish silently.
@@ -71,6 +79,9 @@ impl From<Problem> for Answer {
             None => wire::error::body(problem.code, &problem.message),
         };
         let mut answer = Self::json(problem.status, body);
+        if problem.is_gateways() {
+            answer = answer.with(FAILURE_CAUSE, "gateway".to_owned());
+        }
         if let Some(seconds) = problem.retry_after {
             answer = answer.with(header::RETRY_AFTER, seconds.to_string());
         }

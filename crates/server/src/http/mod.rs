@@ -4,10 +4,12 @@
 //! route (`routes`), and dresses what comes back with the headers that every answer of the old service had.
 
 mod answer;
+mod meter;
 mod path;
 mod query;
 mod routes;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -21,8 +23,10 @@ use wire::version::Version;
 
 use crate::app::{App, Preconditions};
 use crate::problem::Problem;
+use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
-use path::Resource;
+use meter::Meter;
+use path::{Resource, Versions};
 use query::Query;
 
 /// Says how enum values are written in the answer.
@@ -36,7 +40,15 @@ const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
 /// The API as a service.
 pub fn router(app: App) -> Router {
-    Router::new().fallback(handle).with_state(app)
+    let rates = Arc::new(Rates::new(app.budget));
+    Router::new().fallback(handle).with_state(Served { app, rates })
+}
+
+/// What the handler works with.
+#[derive(Clone)]
+struct Served {
+    app: App,
+    rates: Arc<Rates>,
 }
 
 /// A request, as the routes need it.
@@ -50,30 +62,53 @@ struct Call {
     body: Bytes,
 }
 
-async fn handle(State(app): State<App>, request: Request<Body>) -> Response<Body> {
+async fn handle(State(Served { app, rates }): State<Served>, request: Request<Body>) -> Response<Body> {
     let ids = Ids::of(request.headers());
-    let answer = match prepare(&app, request).await {
-        Ok(call) => routes::answer(&app, &call).await.unwrap_or_else(Answer::from),
-        Err(problem) => problem.into(),
+    let Some(resource) = Resource::of(request.uri().path()) else {
+        return Answer::from(Problem::no_path(request.uri().path())).into_response(&ids, app.clock.now());
+    };
+    let meter = Meter::of(&resource, request.method());
+    let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
+    let answer = match spent {
+        Some(Spent::UsedUp(seconds)) => Err(Problem::too_many_requests(seconds)),
+        _ => answer(&app, resource, request).await,
+    };
+    let answer = answer.unwrap_or_else(Answer::from);
+    let answer = match spent {
+        Some(spent) => meter.show(answer, spent),
+        None => answer,
     };
     answer.into_response(&ids, app.clock.now())
 }
 
-/// Finds the resource and reads the body.
-async fn prepare(app: &App, request: Request<Body>) -> Result<Call, Problem> {
+async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result<Answer, Problem> {
+    let call = prepare(app, resource, request).await?;
+    routes::answer(app, &call).await
+}
+
+/// Reads all of a request.
+async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Result<Call, Problem> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
-    let resource = Resource::of(&path).ok_or_else(|| Problem::no_path(&path))?;
     let query = Query::read(head.uri.query().unwrap_or_default())?;
-    // A HEAD is a GET whose body the server leaves out.
-    let method = if head.method == Method::HEAD { Method::GET } else { head.method };
-    if !resource.methods().split(", ").any(|allowed| allowed == method.as_str()) {
+    let is_allowed = |method: &Method| resource.methods().split(", ").any(|one| one == method.as_str());
+    // Where HEAD means nothing of its own, it is a GET whose body the server leaves out.
+    let is_plain_head = head.method == Method::HEAD && !is_allowed(&Method::HEAD);
+    let method = if is_plain_head { Method::GET } else { head.method };
+    if !is_allowed(&method) {
         return Err(Problem::method_not_allowed(method.as_str(), resource.methods()));
     }
     let mut dialect = Dialect::default();
-    if resource.is_versioned() {
-        dialect.version = version(&query)?;
-        dialect.enum_case = enum_case(&head.headers)?.unwrap_or(app.enum_case);
+    match resource.versions() {
+        Versions::None => {}
+        Versions::Scheduler => {
+            dialect.version = version(&query)?;
+            dialect.enum_case = enum_case(&head.headers)?.unwrap_or(app.enum_case);
+        }
+        Versions::ResourceManager => check_date(any_version(&query)?)?,
+        Versions::Any => {
+            any_version(&query)?;
+        }
     }
     let body = match timeout(SLOWEST_BODY, to_bytes(body, LARGEST_BODY)).await {
         Ok(Ok(body)) => body,
@@ -85,10 +120,33 @@ async fn prepare(app: &App, request: Request<Body>) -> Result<Call, Problem> {
 
 /// The api-version of a call.
 fn version(query: &Query) -> Result<Version, Problem> {
-    let known = Version::ALL.map(Version::name).join(", ");
-    match query.get("api-version") {
-        None | Some("") => Err(Problem::missing_api_version(&known)),
-        Some(text) => Version::read(text).ok_or_else(|| Problem::unknown_api_version(text, &known)),
+    let text = any_version(query)?;
+    Version::read(text).ok_or_else(|| Problem::unknown_api_version(text, &known_versions()))
+}
+
+fn any_version(query: &Query) -> Result<&str, Problem> {
+    let given = query.get("api-version").filter(|text| !text.is_empty());
+    given.ok_or_else(|| Problem::missing_api_version(&known_versions()))
+}
+
+fn known_versions() -> String {
+    Version::ALL.map(Version::name).join(", ")
+}
+
+/// Whether a version is one of the form that all versions of the resource manager have.
+fn check_date(version: &str) -> Result<(), Problem> {
+    let is_date = |date: &[u8]| {
+        date.iter()
+            .enumerate()
+            .all(|(i, byte)| if i == 4 || i == 7 { *byte == b'-' } else { byte.is_ascii_digit() })
+    };
+    let is_suffix = |rest: &[u8]| {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+        rest.is_empty() || rest[0] == b'-' && rest.len() > 1 && rest.iter().all(is_plain)
+    };
+    match version.as_bytes().split_at_checked(10) {
+        Some((date, rest)) if is_date(date) && is_suffix(rest) => Ok(()),
+        _ => Err(Problem::malformed_api_version(version)),
     }
 }
 
@@ -133,11 +191,24 @@ impl Call {
             .map_err(|fault| Problem::bad_request(format!("The body is not JSON: {fault}.")))
     }
 
+    /// Scheme and host as the client knows them, which behind a proxy only the proxy can tell.
+    fn base(&self) -> String {
+        // Of several proxies, the first is the one that the client speaks to.
+        let forwarded = |name: &str| {
+            let text = self.headers.get(name).and_then(|value| value.to_str().ok())?;
+            text.split(',').next().map(str::trim).filter(|text| !text.is_empty())
+        };
+        let is_host =
+            |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
+        let host = forwarded("x-forwarded-host").filter(is_host);
+        let host = host.or_else(|| self.header(header::HOST).filter(is_host)).unwrap_or("127.0.0.1");
+        let is_secure =
+            forwarded("x-forwarded-proto").is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+        format!("{}://{host}", if is_secure { "https" } else { "http" })
+    }
+
     /// The URL of another page of the same list.
     fn link(&self, parameter: &str, value: &str) -> String {
-        let host = self.header(header::HOST).unwrap_or("127.0.0.1");
-        let forwarded = self.headers.get("x-forwarded-proto").and_then(|value| value.to_str().ok());
-        let scheme = if forwarded == Some("https") { "https" } else { "http" };
-        format!("{scheme}://{host}{}?{}", self.path, self.query.with(parameter, value))
+        format!("{}{}?{}", self.base(), self.path, self.query.with(parameter, value))
     }
 }

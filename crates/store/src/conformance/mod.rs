@@ -8,6 +8,7 @@
 pub mod accounting;
 pub mod changes;
 pub mod claims;
+pub mod groups;
 pub mod records;
 pub mod resources;
 pub mod settling;
@@ -53,6 +54,14 @@ macro_rules! conformance {
                 deleted_names_can_be_used_again,
                 definitions_come_back_as_they_were_written,
                 a_census_counts;
+            groups:
+                groups_are_found_in_any_case,
+                groups_are_sorted_filtered_and_paged,
+                groups_expect_a_revision,
+                a_collection_brings_its_group_along,
+                a_deleted_group_takes_everything_along,
+                groups_survive_a_restart,
+                subscriptions_are_those_with_groups;
             claims:
                 what_is_due_is_claimed_once,
                 what_is_ahead_is_claimed_in_time,

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::interval;
 use crate::dialect::{Dialect, EnumCase};
-use crate::{date_time, path};
+use crate::{date_time, members, path};
 
 /// The job as the API answers it. Secrets are left out, not blanked: that is how every answer with authentication was
 /// recorded.
@@ -179,7 +179,7 @@ fn http_request(request: &HttpRequest, view: View) -> Value {
     let mut written = Map::new();
     written.put("uri", request.uri.as_str());
     written.put("method", request.method.as_str());
-    written.put_some("headers", request.headers.as_deref().map(texts));
+    written.put_some("headers", request.headers.as_deref().map(members::object_of));
     written.put_some("body", request.body.as_deref());
     written.put_some("authentication", request.authentication.as_ref().map(|who| authentication(who, view)));
     written.into()
@@ -248,12 +248,8 @@ fn bus_message(message: &ServiceBusMessage, entity_name: &str, view: View) -> Va
             properties.iter().map(|(name, text)| (name.clone(), json(text))).collect();
         written.put("brokeredMessageProperties", properties);
     }
-    written.put_some("customMessageProperties", message.custom_properties.as_deref().map(texts));
+    written.put_some("customMessageProperties", message.custom_properties.as_deref().map(members::object_of));
     written.into()
-}
-
-fn texts(texts: &[(String, String)]) -> Value {
-    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect::<Map<_, _>>().into()
 }
 
 fn recurrence(draft: &RecurrenceDraft, capital_occurrence: bool, view: View) -> Value {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// Names that lead into the readers, and a few that do not.
-const NAMES: [&str; 52] = [
+const NAMES: [&str; 53] = [
     "properties",
     "action",
     "type",
@@ -30,6 +30,7 @@ const NAMES: [&str; 52] = [
     "queueName",
     "sasToken",
     "message",
+    "delivery",
     "serviceBusQueueMessage",
     "serviceBusTopicMessage",
     "topicPath",
@@ -62,7 +63,7 @@ const NAMES: [&str; 52] = [
     "quota",
     "x",
 ];
-const TEXTS: [&str; 22] = [
+const TEXTS: [&str; 23] = [
     "",
     "Http",
     "StorageQueue",
@@ -82,6 +83,7 @@ const TEXTS: [&str; 22] = [
     "2027-02-01",
     "last",
     "skip",
+    "raw",
     "SharedAccessKey",
     "a\r\nb",
     "é",

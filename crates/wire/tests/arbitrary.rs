@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use wire::dialect::Dialect;
 
 /// Names that lead into the readers, and a few that do not.
-const NAMES: [&str; 52] = [
+const NAMES: [&str; 53] = [
     "properties",
     "action",
     "type",
@@ -31,6 +31,7 @@ const NAMES: [&str; 52] = [
     "queueName",
     "sasToken",
     "message",
+    "delivery",
     "serviceBusQueueMessage",
     "serviceBusTopicMessage",
     "topicPath",
@@ -63,7 +64,7 @@ const NAMES: [&str; 52] = [
     "quota",
     "x",
 ];
-const TEXTS: [&str; 22] = [
+const TEXTS: [&str; 23] = [
     "",
     "Http",
     "StorageQueue",
@@ -83,6 +84,7 @@ const TEXTS: [&str; 22] = [
     "2027-02-01",
     "last",
     "skip",
+    "raw",
     "SharedAccessKey",
     "a\r\nb",
     "é",

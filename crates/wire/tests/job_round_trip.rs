@@ -21,7 +21,7 @@ fn everything() -> Value {
             "type": "Https",
             "retryPolicy": {"retryType": "fixed", "retryInterval": "PT1H30M", "retryCount": 3},
             "errorAction": {
-                "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": "s1", "message": "m"},
+                "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": "s1", "message": "m", "delivery": "raw"},
                 "type": "StorageQueue",
                 "retryPolicy": {"retryType": "none"},
                 "errorAction": {
@@ -112,6 +112,14 @@ fn casing_and_forms() {
                 "retryPolicy":{"retryType":"FIXED","retryInterval":"1.00:00:00"},"errorAction":null},
                 "recurrence":{"Frequency":"Weekly","schedule":{"weekday":"MONDAY","hour":5}},"state":"Disabled"}}"#,
             r#"{"startTime":"2027-03-01T00:00:00Z","action":{"request":{"uri":"http://a","method":"GET"},"type":"Http","retryPolicy":{"retryType":"fixed","retryInterval":"1.00:00:00"}},"recurrence":{"frequency":"week","interval":1,"schedule":{"hours":[5],"weekDays":["monday"]}},"state":"disabled"}"#,
+        ),
+        (
+            r#"{"properties":{"action":{"type":"storagequeue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s","message":"m"}},"state":"Disabled"}}"#,
+            r#"{"action":{"queueMessage":{"storageAccount":"a","queueName":"q","message":"m"},"type":"StorageQueue"},"state":"disabled"}"#,
+        ),
+        (
+            r#"{"properties":{"action":{"type":"storagequeue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s","Delivery":"Envelope"}},"state":"Disabled"}}"#,
+            r#"{"action":{"queueMessage":{"storageAccount":"a","queueName":"q","delivery":"envelope"},"type":"StorageQueue"},"state":"disabled"}"#,
         ),
         (
             r#"{"properties":{"action":{"type":"servicebusqueue","serviceBusQueueMessage":{"queueName":"q","namespace":"n",
@@ -257,6 +265,14 @@ fn a_patch_keeps_what_it_does_not_speak_of() {
                 "type": "storagequeue", "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": "t"},
             }}}),
             to_queue,
+        ),
+        (
+            json!({"properties": {"action": {"errorAction": {"queueMessage": {"delivery": "BASE64"}}}}}),
+            set("/properties/action/errorAction/queueMessage/delivery", json!("base64")),
+        ),
+        (
+            json!({"properties": {"action": {"errorAction": {"queueMessage": {"delivery": null}}}}}),
+            set("/properties/action/errorAction/queueMessage/delivery", Value::Null),
         ),
         (json!({"properties": {"action": {"type": "Http"}}}), set("/properties/action/type", json!("Http"))),
         (json!({"properties": {"action": {"errorAction": null, "retryPolicy": {"retryType": "none"}}}}), {

@@ -39,6 +39,9 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 /// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is.
 const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
 
+/// Sections whose keys the operator names; their values are judged when they are read.
+const OPEN: [&str; 1] = ["storage-queue.accounts"];
+
 /// The configuration in force. `variables` are the environment's.
 pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigFault> {
     let mut settings: Table = DEFAULT.parse().map_err(|error| fault("config.default.toml", error))?;
@@ -87,11 +90,14 @@ fn read_file(path: &Path) -> Result<Table, ConfigFault> {
     text.parse().map_err(|error: toml::de::Error| fault(&path.display().to_string(), error))
 }
 
-/// Lays one table over another in which every key must be.
+/// Lays one table over another in which every key must be, unless the section is open.
 fn merge(under: &mut Table, over: Table, prefix: &str, place: &str) -> Result<(), ConfigFault> {
     for (key, value) in over {
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match (under.get_mut(&key), value) {
+            (None, value) if OPEN.contains(&prefix) => {
+                under.insert(key, value);
+            }
             (None, _) => {
                 let hint = nearest(&key, under.keys().cloned());
                 return Err(fault(&path, format!("there is no such setting{hint} (set in {place})")));
@@ -234,6 +240,18 @@ mod tests {
     }
 
     #[test]
+    fn accounts_are_named_by_the_operator() {
+        let config =
+            with_file("[storage-queue.accounts]\nDev-1 = \"http://127.0.0.1:1/d\"\n").expect("valid");
+        let actions = config.actions();
+        assert_eq!(actions.storage_accounts.named["Dev-1"], "http://127.0.0.1:1/d");
+        assert_eq!(
+            actions.storage_accounts.pattern,
+            actions::ActionSettings::default().storage_accounts.pattern
+        );
+    }
+
+    #[test]
     fn faults_name_the_setting() {
         for (fault, parts) in [
             (with(&[("PUNCTUAL_LISTEM", "x")]), &["PUNCTUAL_LISTEM", "did you mean PUNCTUAL_LISTEN?"][..]),
@@ -244,6 +262,11 @@ mod tests {
             (with_file("[engine]\ncalls = \"3\"\n"), &["engine.calls", "integer"]),
             (with_file("engine = 3\n"), &["engine", "section"]),
             (with_file("listen = \n"), &["punctual.toml", "line 1"]),
+            (
+                with_file("[storage-queue]\naccount = {}\n"),
+                &["storage-queue.account", "did you mean accounts?"],
+            ),
+            (with_file("[storage-queue.accounts]\na = 5\n"), &["storage-queue.accounts.a", "string"]),
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
             (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),

@@ -7,11 +7,13 @@
 mod duration;
 mod layers;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use actions::{ActionSettings, Endpoints};
 use serde::Deserialize;
 
 use crate::rates::Budget;
@@ -37,6 +39,8 @@ pub struct Config {
     pub engine: Engine,
     /// How calls are made.
     pub http: Http,
+    /// Where storage accounts are.
+    pub storage_queue: StorageQueue,
     /// What is kept how long.
     pub retention: Retention,
     /// How large a job may be.
@@ -144,6 +148,16 @@ pub struct Http {
     pub max_redirects: u32,
     /// The most bytes of an answer's body.
     pub max_answer: u64,
+}
+
+/// Where storage accounts are.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct StorageQueue {
+    /// All that are not named.
+    pub endpoint: String,
+    /// Those that are elsewhere.
+    pub accounts: BTreeMap<String, String>,
 }
 
 /// What is kept how long.
@@ -270,6 +284,21 @@ impl Config {
             late_after: self.engine.late_after,
             replay_pace: self.engine.replay_pace,
             longest_queue: self.engine.longest_queue,
+        }
+    }
+
+    /// How calls are made, and where to.
+    pub fn actions(&self) -> ActionSettings {
+        ActionSettings {
+            timeout: self.http.timeout,
+            connect_timeout: self.http.connect_timeout,
+            max_redirects: self.http.max_redirects,
+            max_response_body: self.http.max_answer,
+            storage_accounts: Endpoints {
+                pattern: self.storage_queue.endpoint.clone(),
+                named: self.storage_queue.accounts.clone(),
+            },
+            ..ActionSettings::default()
         }
     }
 

@@ -4,8 +4,8 @@
 //! extensions follow what they belong to.
 
 use model::action::{
-    Call, HttpAuthentication, HttpRequest, RetryPolicy, ServiceBusMessage, ServiceBusTransport,
-    StorageQueueMessage,
+    Call, HttpAuthentication, HttpRequest, QueueDelivery, RetryPolicy, ServiceBusMessage,
+    ServiceBusTransport, StorageQueueMessage,
 };
 use model::{Action, CatchUp, CollectionPath, Definition, Job, JobState, Overlap, Secret};
 use recurrence::{
@@ -229,6 +229,7 @@ fn queue_message(message: &StorageQueueMessage, view: View) -> Value {
     written.put("queueName", message.queue.as_str());
     written.put_secret(view, "sasToken", &message.sas_token);
     written.put_some("message", message.message.as_deref());
+    written.put_some("delivery", message.delivery.map(QueueDelivery::name));
     written.into()
 }
 

@@ -3,6 +3,7 @@
 mod enum_case;
 mod groups;
 mod paging;
+mod races;
 mod rates;
 mod surroundings;
 mod versions;

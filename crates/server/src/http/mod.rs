@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use crate::app::{App, Preconditions};
 use crate::problem::Problem;
 use answer::{Answer, Ids};
-use path::Resource;
+pub(crate) use path::Resource;
 use query::Query;
 
 /// The api-versions that are spoken.

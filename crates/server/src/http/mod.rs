@@ -27,7 +27,7 @@ use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
 use meter::Meter;
-use path::{Resource, Versions};
+pub(crate) use path::{Resource, Versions};
 use query::Query;
 
 /// Says how enum values are written in the answer.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Request};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{HeaderMap, Request, StatusCode};
 use engine::{Engine, SimulatedClock};
 use model::{Clock, Timestamp};
 use serde_json::{Value, json};
@@ -75,6 +75,13 @@ impl Door {
     /// Lets jobs run.
     pub(crate) fn start(&self, runner: Arc<dyn actions::Runner>) -> Engine {
         Engine::start(self.app.store.clone(), runner, self.app.clock.clone(), self.config.engine())
+    }
+
+    /// Status and bytes of an answer that may be anything.
+    pub(crate) async fn raw(&self, method: &str, path: &str) -> (StatusCode, Bytes) {
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).expect("a request");
+        let response = self.router.clone().oneshot(request).await.expect("infallible");
+        (response.status(), to_bytes(response.into_body(), usize::MAX).await.expect("a whole body"))
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

@@ -1,12 +1,15 @@
 //! The API through its front door: the real router, on the real store, without a socket.
 //!
 //! `limits`, `plans` and `lists` go through every limit at its edge. `mutated` sends what nobody would send on purpose.
-//! `switched` is about the state of collections; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and `surroundings`
-//! are about what clients of different kinds and ages take for granted.
+//! `described` holds the API's own description against what is answered. `switched` is about the state of
+//! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
+//! `surroundings` are about what clients of different kinds and ages take for granted.
 
+mod described;
 mod door;
 mod enum_case;
 mod groups;
+mod headers;
 mod limits;
 mod lists;
 mod mutated;

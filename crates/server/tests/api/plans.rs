@@ -131,13 +131,16 @@ async fn speed_of_a_plan() {
     }
 }
 
+/// A plan and a quota; and if it is refused, where and in which words.
+type Row<'a> = (&'a str, Value, Option<(&'a str, &'a [&'a str])>);
+
 #[tokio::test(start_paused = true)]
 async fn a_quota_lowers_and_does_not_raise() {
     let door = Door::open(&[]);
     let count = "properties.quota.maxJobCount";
     let recurrence = "properties.quota.maxRecurrence";
     let fastest = |frequency: &str, interval: u32| json!({"maxRecurrence": {"frequency": frequency, "interval": interval}});
-    let rows: Vec<(&str, Value, Option<(&str, &[&str])>)> = vec![
+    let rows: Vec<Row<'_>> = vec![
         ("Standard", json!({"maxJobCount": 1}), None),
         ("Standard", json!({"maxJobCount": 50}), None),
         ("Standard", json!({"maxJobCount": 51}), Some((count, &["51", "from 1 to 50", "Standard"]))),

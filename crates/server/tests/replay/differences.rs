@@ -11,7 +11,7 @@ use crate::world::Reply;
 /// Why an answer differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
-    /// A job with a client certificate is refused: certificates are not read yet, and all that were recorded are fakes.
+    /// A job with a client certificate is refused: those that were recorded are fakes, and the file is opened here.
     ClientCertificate,
     /// And so the PUT that follows makes the job, where the service replaced one.
     MadeLater,
@@ -50,7 +50,7 @@ pub(crate) fn is_refused(call: &Call, reply: &Reply, refused: &mut BTreeSet<Stri
     let told = reply.body["error"]["message"].as_str().unwrap_or_default();
     reply.status == 400
         && asked.contains(r#""ClientCertificate""#)
-        && told.contains("client certificates are not available")
+        && told.contains("request.authentication.pfx: ")
         && refused.insert(call.resource())
 }
 

@@ -1,0 +1,71 @@
+//! Headers that mean something: conditions that cannot hold, content types, and the list of what was ignored.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Request};
+use serde_json::{Map, Value, json};
+
+use super::door::{Answer, Door, collection, job, plain};
+
+async fn put(door: &Door, headers: &[(&str, &[u8])]) -> Answer {
+    let mut request = Request::builder().method("PUT").uri(job("c", "j"));
+    for (name, value) in headers {
+        request = request.header(*name, HeaderValue::from_bytes(value).expect("a header"));
+    }
+    door.send(request.body(Body::from(plain().to_string())).expect("a request")).await
+}
+
+/// Nobody who asked for a condition gets a change without one.
+#[tokio::test(start_paused = true)]
+async fn a_condition_that_cannot_be_read_does_not_hold() {
+    let door = Door::open(&[]);
+    door.collection("c", "Standard").await;
+    let made = put(&door, &[]).await;
+    let etag = made.headers["etag"].as_bytes().to_vec();
+    for wrong in [&b"\xff\xfe"[..], b"", b",", b"\"", b"W/", b"\"0\"", "\"ä\"".as_bytes()] {
+        let answer = put(&door, &[("if-match", wrong)]).await;
+        assert_eq!(answer.status, 412, "{wrong:?}: {}", answer.body);
+        assert_eq!(answer.body["error"]["code"], "PreconditionFailed");
+    }
+    assert_eq!(door.call("GET", &job("c", "j"), None).await.headers["etag"].as_bytes(), etag);
+    // Repeated headers are one list.
+    assert_eq!(put(&door, &[("if-match", b"\"0\""), ("if-match", &etag)]).await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_types() {
+    let door = Door::open(&[]);
+    door.collection("c", "Standard").await;
+    for right in
+        ["application/json", "Application/JSON; charset=utf-8", "text/json", "application/merge-patch+json"]
+    {
+        assert!(put(&door, &[("content-type", right.as_bytes())]).await.status < 300, "{right}");
+    }
+    for wrong in [&b"text/plain"[..], b"", b"\xff", b"application/xml", b"multipart/form-data; boundary=x"] {
+        let answer = put(&door, &[("content-type", wrong)]).await;
+        assert_eq!(
+            (answer.status, &answer.body["error"]["code"]),
+            (415, &json!("UnsupportedMediaType")),
+            "{wrong:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_ignored_is_named_up_to_a_point() {
+    let door = Door::open(&[]);
+    let with = |names: &[String]| -> Value {
+        names.iter().map(|name| (name.clone(), json!(1))).collect::<Map<_, _>>().into()
+    };
+    let few = ["frequencey".to_owned(), "ä\r\nx: y".to_owned()];
+    let answer = door.accepts("PUT", &collection("c"), &with(&few)).await;
+    assert_eq!(answer.headers["x-punctual-ignored"].as_bytes(), "frequencey, [\"ä\\r\\nx: y\"]".as_bytes());
+    let many: Vec<String> = (0..5000).map(|n| format!("member-{n}")).collect();
+    let answer = door.accepts("PUT", &collection("c"), &with(&many)).await;
+    let header = answer.headers["x-punctual-ignored"].to_str().expect("a text");
+    let (named, more) = header.split_once(", and ").expect("an end");
+    assert!(header.len() < 2100, "{header}");
+    assert_eq!(more, format!("{} more", 5000 - named.split(", ").count()));
+    assert!(
+        !door.accepts("PUT", &collection("c"), &json!({})).await.headers.contains_key("x-punctual-ignored")
+    );
+}

@@ -3,16 +3,36 @@
 use std::sync::Arc;
 
 use rustls::{
-    ClientConfig, RootCertStore,
+    ClientConfig, ConfigBuilder, RootCertStore,
+    client::WantsClientCert,
     crypto::ring,
-    pki_types::{CertificateDer, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
 use crate::settings::SettingsError;
 
-/// The configuration of all outbound TLS: the machine's trusted certificates, or those that come with the program
-/// where the machine has none (a bare container), and the operator's own.
+/// The configuration of outbound TLS without a certificate of ours.
 pub(crate) fn client_config(extra_roots: &[u8]) -> Result<ClientConfig, SettingsError> {
+    Ok(speaking_http(trusting(extra_roots)?.with_no_client_auth()))
+}
+
+/// The same with a certificate of ours and what vouches for it, for servers that ask who calls.
+pub(crate) fn client_config_of(
+    extra_roots: &[u8],
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ClientConfig, SettingsError> {
+    Ok(speaking_http(trusting(extra_roots)?.with_client_auth_cert(chain, key)?))
+}
+
+fn speaking_http(mut config: ClientConfig) -> ClientConfig {
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
+/// Whom we trust: the machine's certificates, or those that come with the program where the machine has none (a bare
+/// container), and the operator's own.
+fn trusting(extra_roots: &[u8]) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, SettingsError> {
     let mut roots = RootCertStore::empty();
     // Certificates of the machine that cannot be read are left out: the others still serve.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -23,12 +43,9 @@ pub(crate) fn client_config(extra_roots: &[u8]) -> Result<ClientConfig, Settings
         let certificate = certificate.map_err(|e| SettingsError::ExtraRoots(e.to_string()))?;
         roots.add(certificate).map_err(|e| SettingsError::ExtraRoots(e.to_string()))?;
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+        .with_root_certificates(roots))
 }
 
 #[cfg(test)]

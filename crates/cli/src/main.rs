@@ -6,9 +6,12 @@
 
 #![forbid(unsafe_code)]
 
+mod backup;
 mod bench;
+mod client;
 mod document;
 mod preview;
+mod progress;
 mod refused;
 mod serve;
 mod style;
@@ -35,6 +38,8 @@ struct Cli {
 enum Command {
     /// Run the scheduler
     Serve(serve::Options),
+    /// Copy the store of a running server to a file
+    Backup(backup::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -47,6 +52,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Command::Serve(options) => serve::run(options),
+        Command::Backup(options) => backup::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Config => serve::print_config(),

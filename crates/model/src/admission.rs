@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::{Span, tz::TimeZone};
 use recurrence::{Fault, Rule, Timestamp};
 
-use crate::action::{Call, HttpRequest, RetryPolicy};
+use crate::action::{Call, HttpAuthentication, HttpRequest, RetryPolicy};
 use crate::{Action, Allowance, CatchUp, PlanLimits};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -78,6 +78,36 @@ pub fn check(
         faults.push(Fault::new("catchUp.max", max, format!("at most {}", limits.catch_up)));
     }
     faults
+}
+
+/// The faults of certificates that have expired. Those of `known` were accepted before, and do not keep a job from being
+/// changed in other ways.
+pub fn expired(action: &Action, known: Option<&Action>, now: Timestamp) -> Vec<Fault> {
+    let known: Vec<_> = known.into_iter().flat_map(certificates).flatten().collect();
+    let mut path = "action".to_owned();
+    let mut faults = Vec::new();
+    for certificate in certificates(action) {
+        if let Some((_, expiration)) = certificate.filter(|found| found.1 <= now && !known.contains(found)) {
+            let given = format!("a certificate that expired on {expiration}");
+            let field = format!("{path}.request.authentication.pfx");
+            faults.push(Fault::new(field, given, "a certificate that is still valid"));
+        }
+        path.push_str(".errorAction");
+    }
+    faults
+}
+
+/// Thumbprint and expiration of the client certificates of an action and of its error actions.
+fn certificates(action: &Action) -> impl Iterator<Item = Option<(&str, Timestamp)>> {
+    std::iter::successors(Some(action), |action| action.on_error.as_deref()).map(|action| {
+        let Call::Http { request, .. } = &action.call else { return None };
+        match &request.authentication {
+            Some(HttpAuthentication::ClientCertificate { thumbprint, expiration, .. }) => {
+                Some((thumbprint.as_str(), *expiration))
+            }
+            _ => None,
+        }
+    })
 }
 
 fn months_after(now: Timestamp, months: u32) -> Timestamp {
@@ -187,7 +217,7 @@ mod tests {
     use recurrence::{Draft, RecurrenceDraft, ScheduleDraft};
 
     use super::*;
-    use crate::action::{HttpAuthentication, IntervalForm, RetryInterval};
+    use crate::action::{IntervalForm, RetryInterval};
     use crate::{Plan, Plans, Secret};
 
     const NOW: &str = "2027-01-31T12:00:00Z";
@@ -236,6 +266,32 @@ mod tests {
     #[track_caller]
     fn admitted(action: &Action) {
         assert_eq!(faults_on(Plan::Standard, action), [""; 0]);
+    }
+
+    #[test]
+    fn certificates_that_have_expired_are_refused_once() {
+        let with = |thumbprint: &str, expiration: &str| {
+            call(|request| {
+                request.authentication = Some(HttpAuthentication::ClientCertificate {
+                    pfx: Secret::new("f"),
+                    password: Secret::new("p"),
+                    thumbprint: thumbprint.into(),
+                    expiration: expiration.parse().expect("a timestamp"),
+                    subject: "CN=x".into(),
+                });
+            })
+        };
+        let faults = |action: &Action, known: Option<&Action>| {
+            let faults = expired(action, known, now());
+            faults.into_iter().map(|fault| fault.field).collect::<Vec<_>>()
+        };
+        let (valid, old) = (with("A", "2027-02-01T00:00:00Z"), with("B", "2027-01-31T12:00:00Z"));
+        assert!(faults(&valid, None).is_empty());
+        assert_eq!(faults(&old, None), ["action.request.authentication.pfx"]);
+        assert!(faults(&old, Some(&old)).is_empty(), "it was there before");
+        let nested = Action { on_error: Some(Box::new(old.clone())), ..valid };
+        assert_eq!(faults(&nested, None), ["action.errorAction.request.authentication.pfx"]);
+        assert!(faults(&nested, Some(&old)).is_empty());
     }
 
     #[test]

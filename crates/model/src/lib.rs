@@ -8,6 +8,7 @@
 
 pub mod action;
 pub mod admission;
+pub mod certificate;
 mod clock;
 mod collection;
 mod execution;

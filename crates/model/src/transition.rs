@@ -142,37 +142,32 @@ struct Missed {
 }
 
 impl Passed {
+    /// Those that are due by now, of one that is and all that follow it. However many they are, only those to carry
+    /// out are gone through.
     fn of(rule: &Rule, first: Occurrence, now: Timestamp, catch_up: CatchUp, patience: &Patience) -> Self {
-        let (keep, reason) = match catch_up {
-            CatchUp::None => (usize::MAX, Reason::TooLate),
-            CatchUp::Last => (1, Reason::Superseded),
-            CatchUp::All { max } => (max.max(1) as usize, Reason::Superseded),
+        let last = rule.last_by(&first, now).unwrap_or(first);
+        let superseded = |keep: u32| {
+            let missed = (last.number - first.number).checked_sub(keep)?;
+            if missed == 0 { Some(first) } else { rule.back(&last, keep) }
         };
-        let late = |occurrence: &Occurrence| {
-            catch_up == CatchUp::None && later(occurrence.at, patience.late_after) < now
-        };
-        let mut passed = Self { kept: Vec::new(), missed: None, next_number: 0, next_at: None };
-        let mut kept = std::collections::VecDeque::new();
-        let mut next = Some(first);
-        let mut last = first;
-        while let Some(occurrence) = next.filter(|next| next.at <= now) {
-            last = occurrence;
-            kept.push_back(occurrence);
-            if kept.len() > keep || kept.front().is_some_and(late) {
-                passed.miss(kept.pop_front().unwrap_or(occurrence), reason);
+        let (last_missed, reason) = match catch_up {
+            CatchUp::None => {
+                let too_late = patience.late_after.saturating_add(Duration::from_nanos(1));
+                (rule.last_by(&first, earlier(now, too_late)), Reason::TooLate)
             }
-            next = rule.next(&occurrence);
-        }
-        passed.kept = kept.into();
-        passed.next_number = last.number.saturating_add(1);
-        passed.next_at = next.map(|next| next.at);
-        passed
-    }
-
-    fn miss(&mut self, occurrence: Occurrence, reason: Reason) {
-        match &mut self.missed {
-            Some(missed) => missed.last = occurrence,
-            None => self.missed = Some(Missed { first: occurrence, last: occurrence, reason }),
+            CatchUp::Last => (superseded(1), Reason::Superseded),
+            CatchUp::All { max } => (superseded(max.max(1)), Reason::Superseded),
+        };
+        let kept = match last_missed {
+            Some(missed) => rule.next(&missed),
+            None => Some(first),
+        };
+        let kept = std::iter::successors(kept, |last| rule.next(last));
+        Self {
+            kept: kept.take_while(|occurrence| occurrence.at <= now).collect(),
+            missed: last_missed.map(|last| Missed { first, last, reason }),
+            next_number: last.number.saturating_add(1),
+            next_at: rule.next(&last).map(|next| next.at),
         }
     }
 }
@@ -204,17 +199,12 @@ fn passed_over(
     reason: Reason,
     now: Timestamp,
 ) -> (LedgerEntry, Option<Timestamp>) {
-    let (mut last, mut occurrences) = (first, 1);
-    let mut next = job.rule.after(first);
-    while let Some(at) = next.filter(|at| *at < resumed_at) {
-        (last, occurrences) = (at, occurrences + 1);
-        next = job.rule.after(at);
-    }
+    let last = job.rule.before(resumed_at).map_or(first, |last| last.max(first));
     let entry = LedgerEntry {
         job: job.id,
         due_at: first,
         due_until: last,
-        occurrences,
+        occurrences: 1 + job.rule.between(first, resumed_at),
         number,
         cause: Cause::Schedule,
         fate: Fate::Skipped,
@@ -223,7 +213,7 @@ fn passed_over(
         ended_at: now,
         tag: None,
     };
-    (entry, next)
+    (entry, job.rule.after(last))
 }
 
 fn execution(job: &Job, occurrence: Occurrence, cause: Cause, wake_at: Timestamp) -> Execution {
@@ -362,8 +352,7 @@ pub fn abandon(execution: &Execution, fate: Fate, reason: Reason, now: Timestamp
 pub fn overtaken(job: &Job, reason: Reason, now: Timestamp) -> Option<LedgerEntry> {
     let next_at = job.next_at.filter(|next_at| job.state == JobState::Enabled && *next_at <= now)?;
     let first = Occurrence { number: job.next_number, at: next_at };
-    let due = std::iter::successors(Some(first), |last| job.rule.next(last));
-    let last = due.take_while(|occurrence| occurrence.at <= now).last()?;
+    let last = job.rule.last_by(&first, now)?;
     let missed = Missed { first, last, reason };
     Some(LedgerEntry { fate: Fate::Skipped, ..missed.entry(job, now) })
 }
@@ -443,4 +432,8 @@ fn resume(job: &Job, rule: &Rule, now: Timestamp, standing: &mut Standing) -> Op
 
 fn later(at: Timestamp, by: Duration) -> Timestamp {
     SignedDuration::try_from(by).ok().and_then(|by| at.checked_add(by).ok()).unwrap_or(Timestamp::MAX)
+}
+
+fn earlier(at: Timestamp, by: Duration) -> Timestamp {
+    SignedDuration::try_from(by).ok().and_then(|by| at.checked_sub(by).ok()).unwrap_or(Timestamp::MIN)
 }

@@ -1,49 +1,17 @@
 //! What is due and not claimed when a change takes it away is accounted for.
 
-use model::action::{Call, HttpRequest};
 use model::transition::overtaken;
-use model::{
-    Action, CatchUp, Counters, Definition, Fate, Job, JobId, JobState, Overlap, Reason, Timestamp, Uuid,
-};
-use recurrence::{Draft, RecurrenceDraft};
+use model::{Fate, Job, JobState, Reason};
+use recurrence::RecurrenceDraft;
+use sample::at;
 
-fn at(text: &str) -> Timestamp {
-    text.parse().expect("an instant")
-}
+mod sample;
 
 /// Every minute from midnight, so many times; the second is next.
 fn job(count: Option<i64>) -> Job {
-    let request = HttpRequest {
-        uri: "http://example.com/".into(),
-        method: "GET".into(),
-        headers: None,
-        body: None,
-        authentication: None,
-    };
     let recurrence = RecurrenceDraft { frequency: Some("minute".into()), count, ..Default::default() };
-    let definition = Definition {
-        timing: Draft { start_time: None, recurrence: Some(recurrence) },
-        accepted_at: at("2027-01-01T00:00:00Z"),
-        action: Action { call: Call::Http { https: false, request }, retry: None, on_error: None },
-        catch_up: CatchUp::Last,
-        overlap: Overlap::Allow,
-        extensions_given: false,
-        capital_occurrence: false,
-    };
-    Job {
-        id: JobId(1),
-        name: "job".into(),
-        seed: Uuid::nil(),
-        rule: definition.rule().expect("a rule"),
-        definition,
-        state: JobState::Enabled,
-        counters: Counters::default(),
-        next_number: 2,
-        next_at: Some(at("2027-01-01T00:01:00Z")),
-        paused_at: None,
-        last_faulted: false,
-        generation: 1,
-    }
+    let job = sample::job(Some(recurrence), at("2027-01-01T00:00:00Z"));
+    Job { next_number: 2, next_at: Some(at("2027-01-01T00:01:00Z")), ..job }
 }
 
 #[test]

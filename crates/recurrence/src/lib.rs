@@ -34,7 +34,7 @@
 //!
 //! [`Rule::build`] hands the draft to `check`, which finds every fault and compiles a `Plan`: elapsed steps, a grid of
 //! elapsed steps seen through the wall clock, or days of the calendar with times of day. [`Rule::after`] asks the plan
-//! for the first slot from an instant on. To add an element to schedules: a field in `draft` and [`Schedule`], its
+//! for the first slot from an instant on, and [`Rule::last_by`] how many there are until then. To add an element to schedules: a field in `draft` and [`Schedule`], its
 //! faults in `check`, its effect on the plan in `compile`, its words in `english`, and a line in the reference that the
 //! property tests compare with.
 //!
@@ -59,6 +59,7 @@ mod remarks;
 mod rule;
 #[cfg(test)]
 mod shorthand;
+mod span;
 mod speed;
 mod wall_clock;
 mod zone;

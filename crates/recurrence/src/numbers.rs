@@ -49,6 +49,11 @@ impl Numbers {
         if rest == 0 { None } else { Some(low + rest.trailing_zeros()) }
     }
 
+    /// How many of them are less than `high`.
+    pub(crate) const fn below(self, high: u32) -> u32 {
+        if high > 63 { self.len() } else { (self.0 & ((1 << high) - 1)).count_ones() }
+    }
+
     /// The numbers, smallest first.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = u32> + Clone {
         (0..64).filter(move |&number| self.contains(number))
@@ -86,5 +91,7 @@ mod tests {
         assert_eq!(set.at_least(18), None);
         assert_eq!(set.at_least(64), None);
         assert!(!set.contains(64));
+        assert_eq!([0, 5, 6, 17, 18, 63, 64].map(|high| set.below(high)), [0, 0, 1, 1, 2, 2, 2]);
+        assert_eq!(Numbers::range(0, 63).below(63), 63);
     }
 }

@@ -233,10 +233,25 @@ impl Rule {
         next.filter(|next| end.is_none_or(|end| *next <= end))
     }
 
-    fn slot(&self, from: Timestamp) -> Option<Timestamp> {
+    /// The first slot of the plan at an instant or after it.
+    pub(crate) fn slot(&self, from: Timestamp) -> Option<Timestamp> {
+        self.instant(self.plan.next(self.second(from))?)
+    }
+
+    /// The first second of the plan whose instant is not before this one.
+    pub(crate) fn second(&self, from: Timestamp) -> i64 {
         let (seconds, nanos) = split(from);
-        let slot = self.plan.next(seconds + i64::from(nanos > self.fraction))?;
+        seconds + i64::from(nanos > self.fraction)
+    }
+
+    /// The instant of a slot.
+    pub(crate) fn instant(&self, slot: i64) -> Option<Timestamp> {
         Timestamp::new(slot, self.fraction as i32).ok()
+    }
+
+    /// The occurrence that is there whatever the plan says; no slot that counts lies before it.
+    pub(crate) fn always(&self) -> Option<Timestamp> {
+        self.first
     }
 
     /// Whether its first occurrence is the moment at which it was accepted, whatever its schedule says.

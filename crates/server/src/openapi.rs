@@ -60,6 +60,8 @@ pub(crate) fn document() -> Value {
     {
         add(path, vec![("get", json!({"summary": summary, "responses": responses(&[200])}))]);
     }
+    let summary = "A copy of the whole store, as a SQLite file";
+    add("/api/backup", vec![("post", json!({"summary": summary, "responses": responses(&[200])}))]);
     json!({
         "openapi": "3.0.3",
         "info": {"title": "Punctual", "version": VERSION},

@@ -21,9 +21,8 @@ mod bell;
 mod claim;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod snapshot;
 mod sqlite;
-
-use std::path::Path;
 
 use async_trait::async_trait;
 use model::{
@@ -33,6 +32,7 @@ use model::{
 
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
+pub use snapshot::Snapshot;
 pub use sqlite::{Durability, SqliteSettings, SqliteStore};
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
@@ -339,6 +339,6 @@ pub trait Store: Send + Sync + 'static {
     /// How much is there.
     async fn census(&self) -> Result<Census>;
 
-    /// Copies the whole store to a file while it is in use.
-    async fn backup(&self, to: &Path) -> Result<()>;
+    /// Copies the whole store while it is in use; `None` while an earlier copy is still held.
+    async fn snapshot(&self) -> Result<Option<Snapshot>>;
 }

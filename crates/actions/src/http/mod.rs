@@ -4,6 +4,7 @@
 //! [`request`] and [`redirect`]; this file does what they say, within one deadline.
 
 mod answer;
+mod clients;
 mod connector;
 mod message;
 mod redirect;
@@ -12,21 +13,17 @@ mod stream;
 pub(crate) mod uri;
 
 use ::http::{HeaderValue, StatusCode, Uri};
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::{Response, body::Incoming};
-use hyper_util::{
-    client::legacy::Client,
-    rt::{TokioExecutor, TokioTimer},
+use model::{
+    Outcome, Timestamp,
+    action::{HttpAuthentication, HttpRequest},
 };
-use model::{Outcome, action::HttpRequest};
 
-use self::{connector::Connector, redirect::Hop};
+use self::{clients::Clients, redirect::Hop};
 use crate::{
     fault::{Fault, Kind, seconds},
     order::Order,
     settings::{ActionSettings, SettingsError},
-    tls,
 };
 
 /// Bytes of a redirect's body that are read so that the connection can be used again; it is closed over more.
@@ -37,9 +34,24 @@ const LEAST_HEAD: usize = 8 * 1024;
 
 /// Makes HTTP calls, and keeps their connections.
 pub(crate) struct Http {
-    client: Client<Connector, Full<Bytes>>,
+    clients: Clients,
     user_agent: HeaderValue,
     settings: ActionSettings,
+}
+
+/// Days before its certificate expires from which on a job's history says so.
+const WARNED_BEFORE: i64 = 30;
+
+/// What the history says of a certificate that does not last much longer.
+fn expiry_warning(request: &HttpRequest, at: Timestamp) -> Option<String> {
+    let Some(HttpAuthentication::ClientCertificate { expiration, subject, .. }) = &request.authentication
+    else {
+        return None;
+    };
+    let left = expiration.as_second() - at.as_second();
+    let verb = if left < 0 { "expired" } else { "expires" };
+    (left < WARNED_BEFORE * 24 * 60 * 60)
+        .then(|| format!(" Warning: the client certificate '{subject}' {verb} on {expiration}."))
 }
 
 /// How far an attempt came: what there is to say when its time is up.
@@ -72,15 +84,7 @@ impl Http {
         if settings.max_response_headers < LEAST_HEAD {
             return Err(SettingsError::MaxResponseHeaders(settings.max_response_headers));
         }
-        let connector = Connector::new(tls::client_config(&settings.extra_roots)?, settings.connect_timeout);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(settings.idle_timeout)
-            .pool_max_idle_per_host(settings.max_idle_per_host)
-            .http1_max_buf_size(settings.max_response_headers)
-            // Lines of headers stay at the client's own limit of 100: another number costs an allocation a call.
-            .build(connector);
-        Ok(Self { client, user_agent, settings })
+        Ok(Self { clients: Clients::new(settings.clone())?, user_agent, settings })
     }
 
     /// One attempt.
@@ -95,7 +99,11 @@ impl Http {
             Ok(ended) => ended,
             Err(_) => Err(self.too_late(&progress)),
         };
-        ended.unwrap_or_else(|fault| message::failed(uri::host(&progress.uri), &fault))
+        let mut outcome = ended.unwrap_or_else(|fault| message::failed(uri::host(&progress.uri), &fault));
+        if let Some(warning) = expiry_warning(request, order.expected_at) {
+            outcome.message.push_str(&warning);
+        }
+        outcome
     }
 
     async fn walk(
@@ -129,8 +137,14 @@ impl Http {
         request: &HttpRequest,
         hop: &Hop,
     ) -> Result<Response<Incoming>, Fault> {
-        let request = request::build(order, request, hop, &self.user_agent)?;
-        let answer = self.client.request(request).await;
+        let built = request::build(order, request, hop, &self.user_agent)?;
+        let answer = match &request.authentication {
+            // To another host a redirect takes nobody's certificate.
+            Some(HttpAuthentication::ClientCertificate { pfx, password, thumbprint, .. }) if hop.trusted => {
+                self.clients.owner(thumbprint, pfx, password).await?.request(built).await
+            }
+            _ => self.clients.nobody().request(built).await,
+        };
         answer.map_err(|error| Fault::of_request(&error, self.settings.max_response_headers))
     }
 

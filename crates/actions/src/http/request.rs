@@ -133,9 +133,8 @@ fn is_harmless(name: &HeaderName) -> bool {
 fn authenticate(headers: &mut HeaderMap, action: &HttpRequest, hop: &Hop) -> Result<(), Fault> {
     let (user, password) = match (&action.authentication, &hop.credentials) {
         (Some(HttpAuthentication::Basic { username, password }), _) => (username, password.expose()),
-        (Some(HttpAuthentication::ClientCertificate { .. }), _) => {
-            return Err(not_built("ClientCertificate"));
-        }
+        // It is shown when the connection is made.
+        (Some(HttpAuthentication::ClientCertificate { .. }), _) => return Ok(()),
         (Some(HttpAuthentication::ActiveDirectoryOAuth { .. }), _) => {
             return Err(not_built("ActiveDirectoryOAuth"));
         }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::{
-    ServerConfig,
+    RootCertStore, ServerConfig,
     crypto::ring,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -34,6 +37,28 @@ impl Authority {
         names: &[&str],
         handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     ) -> Server {
+        self.serve_verified(names, WebPkiClientVerifier::no_client_auth(), handler).await
+    }
+
+    /// The same, and it talks only to those who have a certificate of the same authority.
+    async fn serve_known(
+        &self,
+        names: &[&str],
+        handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Server {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.0.der().clone()).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap();
+        self.serve_verified(names, verifier, handler).await
+    }
+
+    async fn serve_verified(
+        &self,
+        names: &[&str],
+        verifier: Arc<dyn ClientCertVerifier>,
+        handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Server {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.0).unwrap();
@@ -41,10 +66,34 @@ impl Authority {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_no_client_auth()
+            .with_client_cert_verifier(verifier)
             .with_single_cert(vec![certificate.der().clone()], key)
             .unwrap();
         Server::start_on("127.0.0.1:0", Some(TlsAcceptor::from(Arc::new(config))), handler).await
+    }
+
+    /// Somebody whom the authority vouches for.
+    fn caller(&self, name: &str) -> HttpAuthentication {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new([]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.not_after = date_time_ymd(2027, 3, 15);
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        let key = PrivateKey::from_der(&key.serialize_der()).unwrap();
+        let certificate = Certificate::from_der(certificate.der()).unwrap();
+        let mut file = KeyStore::new();
+        let entry = PrivateKeyChain::new("id", key, [certificate]);
+        file.add_entry("caller", KeyStoreEntry::PrivateKeyChain(entry));
+        let pfx = Secret::new(BASE64_STANDARD.encode(file.writer("word").write().unwrap()));
+        let password = Secret::new("word");
+        let opened = model::certificate::open(&pfx, &password).unwrap();
+        HttpAuthentication::ClientCertificate {
+            pfx,
+            password,
+            thumbprint: opened.thumbprint,
+            expiration: opened.expiration,
+            subject: opened.subject,
+        }
     }
 }
 
@@ -140,4 +189,57 @@ async fn a_body_that_breaks_off_under_tls_is_a_failure() {
         .await;
     let outcome = attempt(&actions(authority.trusted()), get(uri("127.0.0.1", &server))).await;
     assert_failed(&outcome, "ConnectionClosed");
+}
+
+fn in_the_name_of(caller: &HttpAuthentication, request: HttpRequest) -> HttpRequest {
+    HttpRequest { authentication: Some(caller.clone()), ..request }
+}
+
+#[tokio::test]
+async fn who_asks_for_a_certificate_gets_it() {
+    let authority = Authority::new();
+    let server = authority.serve_known(&["localhost"], |_| ok("known")).await;
+    let actions = actions(authority.trusted());
+    let (one, other) = (authority.caller("one"), authority.caller("other"));
+    for caller in [&one, &other, &one, &other] {
+        let outcome = attempt(&actions, in_the_name_of(caller, get(uri("localhost", &server)))).await;
+        assert!(outcome.success, "{outcome:?}");
+        assert!(outcome.message.contains("Body: known"), "{outcome:?}");
+    }
+    assert_eq!(server.counts().connections, 2, "callers do not share connections, and each keeps its own");
+
+    let outcome = attempt(&actions, get(uri("localhost", &server))).await;
+    assert!(!outcome.success, "without a certificate there is no way in: {outcome:?}");
+    let stranger = Authority::new().caller("stranger");
+    let outcome = attempt(&actions, in_the_name_of(&stranger, get(uri("localhost", &server)))).await;
+    assert!(!outcome.success, "{outcome:?}");
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn a_certificate_is_not_shown_to_another_host() {
+    let authority = Authority::new();
+    let known = authority.serve_known(&["127.0.0.1"], |_| ok("")).await;
+    let location = uri("127.0.0.1", &known);
+    let server =
+        authority.serve_known(&["localhost"], move |_| redirect("307 Temporary Redirect", &location)).await;
+    let caller = authority.caller("caller");
+    let outcome =
+        attempt(&actions(authority.trusted()), in_the_name_of(&caller, get(uri("localhost", &server)))).await;
+    assert!(!outcome.success, "{outcome:?}");
+    assert!(known.requests().is_empty(), "it would have let us in with the certificate");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn the_history_warns_before_a_certificate_expires() {
+    let authority = Authority::new();
+    let server = authority.serve_known(&["localhost"], |_| ok("known")).await;
+    // The attempt is of 1 March.
+    let caller = authority.caller("caller");
+    let outcome =
+        attempt(&actions(authority.trusted()), in_the_name_of(&caller, get(uri("localhost", &server)))).await;
+    assert!(outcome.success, "{outcome:?}");
+    let warning = " Warning: the client certificate 'CN=caller' expires on 2027-03-15T00:00:00Z.";
+    assert!(outcome.message.ends_with(warning), "{outcome:?}");
 }

@@ -21,7 +21,7 @@ use std::hint::black_box;
 use chrono::{DateTime, TimeZone, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
-use recurrence::{Rule, Timestamp, Zone};
+use recurrence::{Draft, RecurrenceDraft, Rule, ScheduleDraft, Timestamp, Zone};
 use rrule::{RRule, RRuleSet, Unvalidated};
 
 use measure::{Part, Run, asking, measure, median, running_on, timed};
@@ -168,6 +168,15 @@ fn costs() -> Vec<Cost> {
         let build = asking(vec![case.draft()], |draft| Rule::build(draft, accepted_at));
         cost(format!("`Rule::build`: {}", case.rule), build);
     }
+    for (what, recurrence) in minutely() {
+        let (begin, end) =
+            (timestamp(millis("2027-01-01T00:00:00Z")), timestamp(millis("2028-01-01T00:00:00Z")));
+        let draft = Draft { start_time: None, recurrence: Some(recurrence) };
+        let rule = Rule::build(&draft, begin).expect("a valid draft");
+        let first = rule.first().expect("an occurrence");
+        let last = asking(vec![end], move |end| rule.last_by(&first, *end));
+        cost(format!("`Rule::last_by`: a year of {what}"), last);
+    }
     for name in ["Europe/Paris", "Romance Standard Time"] {
         cost(format!("`Zone::named`: {name}"), asking(vec![name], |name| Zone::named(name)));
     }
@@ -183,6 +192,33 @@ fn costs() -> Vec<Cost> {
     });
     costs.push(("`Zone::named`, the first time in a process".to_owned(), median(first_times.to_vec())));
     costs
+}
+
+/// Every minute, by each kind of plan.
+fn minutely() -> [(&'static str, RecurrenceDraft); 3] {
+    let zone = || Some("Europe/Paris".to_owned());
+    let named = |frequency: &str| Some(frequency.to_owned());
+    let all = || {
+        Some(ScheduleDraft {
+            hours: Some((0..24).collect()),
+            minutes: Some((0..60).collect()),
+            ..Default::default()
+        })
+    };
+    let steps = RecurrenceDraft { frequency: named("minute"), ..Default::default() };
+    let limited = RecurrenceDraft {
+        frequency: named("minute"),
+        schedule: all(),
+        time_zone: zone(),
+        ..Default::default()
+    };
+    let days =
+        RecurrenceDraft { frequency: named("day"), schedule: all(), time_zone: zone(), ..Default::default() };
+    [
+        ("every minute", steps),
+        ("every minute, all hours and minutes, Europe/Paris", limited),
+        ("every day, all hours and minutes, Europe/Paris", days),
+    ]
 }
 
 /// The rules whose making is measured.

@@ -2,6 +2,7 @@
 //!
 //! Everything here is wall-clock time; clock changes are the business of [`Plan`](super::Plan).
 
+use super::count::multiples_below;
 use crate::civil::{self, DAY, LAST_DAY};
 use crate::numbers::Numbers;
 
@@ -27,6 +28,21 @@ impl DayPlan {
             return Some(next * DAY + self.times.first());
         }
         Some(first * DAY + self.times.first())
+    }
+
+    /// How many slots there are from one wall-clock second to another, that one left out.
+    pub(crate) fn count(&self, from: i64, until: i64) -> i64 {
+        // The same bounds as those of `next`.
+        let from = from.max(self.days.first() * DAY);
+        let until = until.min((LAST_DAY + 1) * DAY);
+        if from >= until {
+            return 0;
+        }
+        let (first, last) = (from.div_euclid(DAY), until.div_euclid(DAY));
+        let whole = self.days.count(first, last) * self.times.len();
+        let left_out = if self.days.contain(first) { self.times.before(from.rem_euclid(DAY)) } else { 0 };
+        let begun = if self.days.contain(last) { self.times.before(until.rem_euclid(DAY)) } else { 0 };
+        whole - left_out + begun
     }
 }
 
@@ -58,6 +74,25 @@ impl Times {
 
     fn at(self, hour: u32, minute: u32) -> i64 {
         i64::from(hour) * 3600 + i64::from(minute) * 60 + self.second
+    }
+
+    /// How many times a day has.
+    fn len(self) -> i64 {
+        i64::from(self.hours.len() * self.minutes.len())
+    }
+
+    /// How many times of a day come before a second of it.
+    fn before(self, until: i64) -> i64 {
+        let minute = (until - self.second + 59).div_euclid(60) as u32;
+        let (hour, minute) = (minute / 60, minute % 60);
+        let begun = if self.hours.contains(hour) { self.minutes.below(minute) } else { 0 };
+        i64::from(self.hours.below(hour) * self.minutes.len() + begun)
+    }
+
+    /// How many times there are from one wall-clock second to another, that one left out, if every day has them.
+    pub(super) fn count_daily(self, from: i64, until: i64) -> i64 {
+        let before = |at: i64| at.div_euclid(DAY) * self.len() + self.before(at.rem_euclid(DAY));
+        before(until) - before(from)
     }
 
     /// All times of a day, in order.
@@ -152,6 +187,44 @@ impl Days {
             }
         };
         (found <= LAST_DAY).then_some(found)
+    }
+
+    /// Whether it is such a day.
+    fn contain(&self, day: i64) -> bool {
+        self.count(day, day + 1) > 0
+    }
+
+    /// How many such days there are from one day to another, that one left out.
+    fn count(&self, from: i64, until: i64) -> i64 {
+        match self {
+            Self::Steps { origin, step } => {
+                multiples_below(until - origin, *step) - multiples_below(from - origin, *step)
+            }
+            Self::Weeks { monday, step, weekdays } => {
+                let round = step * 7;
+                let before = |day: i64| {
+                    let into = (day - monday).rem_euclid(round) as u32;
+                    (day - monday).div_euclid(round) * i64::from(weekdays.len())
+                        + i64::from(weekdays.below(into.min(7)))
+                };
+                before(until) - before(from)
+            }
+            Self::Months { origin, step, months, days } => {
+                let ((first, number), (last, end)) = (civil::month_of(from), civil::month_of(until));
+                let mut counted = 0;
+                let mut month = first + (origin - first).rem_euclid(*step);
+                while month <= last {
+                    if months.contains(month.rem_euclid(12) as u32) {
+                        let days = days.in_month(month);
+                        let until = if month == last { days.below(end as u32) } else { days.len() };
+                        let from = if month == first { days.below(number as u32) } else { 0 };
+                        counted += i64::from(until) - i64::from(from);
+                    }
+                    month += step;
+                }
+                counted
+            }
+        }
     }
 }
 

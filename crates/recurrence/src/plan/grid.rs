@@ -1,5 +1,7 @@
 //! Steps of elapsed time with an eye on the wall clock: the plan of minute and hour rules that have a schedule.
 
+use super::count::multiples_below;
+use super::days::Times;
 use crate::civil::DAY;
 use crate::numbers::Numbers;
 
@@ -91,6 +93,49 @@ impl Grid {
             at += self.step - into;
         }
         None
+    }
+
+    /// How many instants there are from one to another, that one left out, while clocks are `offset` seconds ahead of
+    /// UTC.
+    pub(crate) fn count(&self, from: i64, offset: i64, until: i64) -> i64 {
+        match self.within {
+            Within::First => self.count_steps(from, offset, until),
+            Within::EveryMinute => self.count_minutes(from, offset, until),
+        }
+    }
+
+    fn count_steps(&self, from: i64, offset: i64, until: i64) -> i64 {
+        let first = from + (self.origin - from).rem_euclid(self.step);
+        let begin = (first + offset).rem_euclid(DAY) / 60;
+        let minutes = (self.step / 60).rem_euclid(MINUTES);
+        // After so many steps the clock shows the same times again.
+        let round = MINUTES / gcd(minutes, MINUTES);
+        let wanted = |steps: i64| {
+            let shown = (0..steps).map(|k| (begin + k * minutes) % MINUTES);
+            shown.filter(|minute| self.until_wanted(minute * 60) == 0).count() as i64
+        };
+        let steps = multiples_below(until - first, self.step).max(0);
+        let rounds = steps / round;
+        wanted(steps % round) + if rounds > 0 { rounds * wanted(round) } else { 0 }
+    }
+
+    fn count_minutes(&self, from: i64, offset: i64, until: i64) -> i64 {
+        let times = Times { hours: self.hours, minutes: self.minutes, second: 0 };
+        // From the last counted hour that has begun to the last that begins before the end.
+        let first = from - (from - self.origin).rem_euclid(self.step);
+        let hours = multiples_below(until - first, self.step).max(0);
+        let in_hour = |k: i64| {
+            let hour = first + k * self.step;
+            let (from, until) = (hour.max(from), (hour + 3600).min(until));
+            times.count_daily(from + offset, until.max(from) + offset)
+        };
+        let ends: i64 = [0, hours - 1].into_iter().take(hours.min(2) as usize).map(in_hour).sum();
+        // Between them are whole hours, and after so many of them the clock shows the same times again.
+        let round = 24 / gcd(self.step / 3600, 24);
+        let whole = |hours: i64| (1..=hours).map(in_hour).sum::<i64>();
+        let between = (hours - 2).max(0);
+        let rounds = between / round;
+        ends + whole(between % round) + if rounds > 0 { rounds * whole(round) } else { 0 }
     }
 
     /// The shortest distance between two instants while clocks are `offset` seconds ahead of UTC.

@@ -1,4 +1,5 @@
-//! Plans: rules made ready for the one question "which is the first instant from here on?".
+//! Plans: rules made ready for two questions, "which is the first instant from here on?" and "how many are there until
+//! then?".
 //!
 //! A plan never walks through the periods between. It works regime by regime (see [`Regime`]): while the clocks do not
 //! change, wall-clock time is elapsed time plus a constant, and the first slot is found by arithmetic on whole
@@ -6,11 +7,14 @@
 //!
 //! All instants here are whole seconds; the rule adds the fraction of its start.
 
+mod count;
 mod days;
 mod grid;
 
 pub(crate) use days::{DayPlan, Days, MonthDays, Times};
 pub(crate) use grid::Grid;
+
+use std::ops::Range;
 
 use crate::civil::{CYCLE_DAYS, DAY};
 use crate::names::{Dst, Fold, Gap};
@@ -99,20 +103,22 @@ enum Found {
     Never,
 }
 
+/// The wall-clock seconds that belong to a regime. A fold shows the same ones at the end of one regime and at the start
+/// of the next, and may be meant to count in one of them only.
+fn shown(regime: &Regime, dst: Dst) -> Range<i64> {
+    let seen_before = dst.fold == Fold::First && regime.before > regime.offset && regime.start != i64::MIN;
+    let seen_again = dst.fold == Fold::Last && regime.after < regime.offset && regime.end != i64::MAX;
+    let start = if seen_before { regime.start + regime.before } else { i64::MIN };
+    let end = if seen_again { regime.end + regime.after } else { regime.end.saturating_add(regime.offset) };
+    start..end
+}
+
 /// The first slot that the clocks of a regime really show, from an instant on.
 fn in_regime(days: &DayPlan, regime: &Regime, dst: Dst, at: i64) -> Found {
-    let mut from = at + regime.offset;
-    // A fold shows the same wall-clock times at the end of one regime and at the start of the next.
-    if dst.fold == Fold::First && regime.before > regime.offset && regime.start != i64::MIN {
-        from = from.max(regime.start + regime.before);
-    }
-    let mut until = regime.end.saturating_add(regime.offset);
-    if dst.fold == Fold::Last && regime.after < regime.offset && regime.end != i64::MAX {
-        until = regime.end + regime.after;
-    }
-    match days.next(from) {
+    let shown = shown(regime, dst);
+    match days.next((at + regime.offset).max(shown.start)) {
         None => Found::Never,
-        Some(local) if local < until => Found::At(local - regime.offset),
+        Some(local) if local < shown.end => Found::At(local - regime.offset),
         Some(local) => Found::Later(local),
     }
 }

@@ -1,7 +1,7 @@
 //! What can be done with jobs.
 
 use model::transition;
-use model::{Collection, CollectionPath, JobState, Uuid};
+use model::{Action, Collection, CollectionPath, JobState, Timestamp, Uuid};
 use recurrence::Faults;
 use serde_json::Value;
 use store::{Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredHistory, StoredJob, Written};
@@ -41,7 +41,7 @@ impl App {
             }
             let now = self.clock.now();
             let request = wire::job::read(body, now).map_err(Problem::faulty)?;
-            self.admit(&collection, &request)?;
+            self.admit(&collection, &request, None, now)?;
             let state = request.state.unwrap_or(JobState::Enabled);
             let write = JobWrite {
                 collection: path.clone(),
@@ -79,7 +79,7 @@ impl App {
             let job = &existing.job;
             let patched = wire::job::patch(&job.definition, job.state, body, now).map_err(Problem::faulty)?;
             let request = patched.request;
-            self.admit(&collection, &request)?;
+            self.admit(&collection, &request, Some(&job.definition.action), now)?;
             let state = request.state.unwrap_or(job.state);
             let write = JobWrite {
                 collection: path.clone(),
@@ -101,10 +101,18 @@ impl App {
     }
 
     /// Whether a job may be in a collection, by its plan, its quota and the limits.
-    fn admit(&self, collection: &Collection, request: &JobRequest) -> Result<()> {
+    /// `before` is the action that the job had.
+    fn admit(
+        &self,
+        collection: &Collection,
+        request: &JobRequest,
+        before: Option<&Action>,
+        now: Timestamp,
+    ) -> Result<()> {
         let plan = self.plans.limits(collection.plan);
         let JobRequest { rule, action, catch_up, accepted_at, .. } = request;
-        let faults = model::admission::check(rule, action, *catch_up, plan, &self.limits, *accepted_at);
+        let mut faults = model::admission::check(rule, action, *catch_up, plan, &self.limits, *accepted_at);
+        faults.extend(model::admission::expired(action, before, now));
         Faults::check(request.placed(faults)).map_err(Problem::faulty)?;
         match model::admission::quota(&request.rule, &collection.allowance(&self.plans)) {
             Some(too_fast) => Err(Problem::conflict(too_fast.to_string())),

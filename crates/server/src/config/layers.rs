@@ -33,8 +33,11 @@ impl std::error::Error for ConfigFault {}
 /// The prefix of all our environment variables.
 const PREFIX: &str = "PUNCTUAL_";
 
-/// Names the file of settings, as `--config` does; the only variable that is not a setting itself.
+/// Names the file of settings, as `--config` does.
 const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
+
+/// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is.
+const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
 
 /// The configuration in force. `variables` are the environment's.
 pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigFault> {
@@ -49,7 +52,7 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
         merge(&mut settings, file, "", &path.display().to_string())?;
     }
     for (name, text) in &variables {
-        if name == CONFIG_VARIABLE {
+        if NO_SETTINGS.contains(&name.as_str()) {
             continue;
         }
         let Some((path, default)) = known.iter().find(|(path, _)| variable_of(path) == *name) else {
@@ -220,6 +223,7 @@ mod tests {
         let config = with(&[("PUNCTUAL_ENGINE_CALLS_PER_TARGET", "7"), ("PUNCTUAL_HTTP_TIMEOUT", "5s")])
             .expect("valid");
         assert_eq!((config.engine.calls_per_target, config.http.timeout), (7, Duration::from_secs(5)));
+        assert!(with(&[("PUNCTUAL_SERVER", "http://127.0.0.1:1")]).is_ok(), "it is for the other commands");
         let flags = Flags { listen: Some("127.0.0.1:9".into()), ..Flags::default() };
         let variables = [("PUNCTUAL_LISTEN".to_owned(), "127.0.0.1:8".to_owned())];
         assert_eq!(load(&flags, variables.into_iter()).expect("valid").listen.port(), 9);

@@ -4,25 +4,44 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use model::Timestamp;
 use serde_json::Value;
+use store::Snapshot;
 use uuid::Uuid;
 
+use super::download;
 use crate::problem::Problem;
 
 /// What a route answers.
 #[derive(Debug)]
 pub(super) struct Answer {
     status: u16,
-    body: Option<Value>,
+    body: Content,
     headers: Vec<(HeaderName, String)>,
+}
+
+/// What an answer carries.
+#[derive(Debug)]
+enum Content {
+    Nothing,
+    Json(Value),
+    /// A copy of the store and its bytes.
+    File(Snapshot, u64),
 }
 
 impl Answer {
     pub(super) fn json(status: u16, body: Value) -> Self {
-        Self { status, body: Some(body), headers: Vec::new() }
+        Self { status, body: Content::Json(body), headers: Vec::new() }
     }
 
     pub(super) fn empty(status: u16) -> Self {
-        Self { status, body: None, headers: Vec::new() }
+        Self { status, body: Content::Nothing, headers: Vec::new() }
+    }
+
+    pub(super) fn file(copy: Snapshot) -> Result<Self, Problem> {
+        let length = copy.file.metadata().map_err(|error| {
+            tracing::error!(%error, "the copy of the store cannot be read");
+            Problem::busy("The copy of the store cannot be read; try again.")
+        })?;
+        Ok(Self { status: 200, body: Content::File(copy, length.len()), headers: Vec::new() })
     }
 
     pub(super) fn with(mut self, name: HeaderName, value: String) -> Self {
@@ -39,16 +58,17 @@ impl Answer {
     }
 
     pub(super) fn into_response(self, ids: &Ids, now: Timestamp) -> Response<Body> {
-        let body = match &self.body {
-            Some(body) => Body::from(body.to_string()),
-            None => Body::empty(),
+        let (body, kind) = match self.body {
+            Content::Nothing => (Body::empty(), None),
+            Content::Json(body) => (Body::from(body.to_string()), Some("application/json; charset=utf-8")),
+            Content::File(copy, length) => (download::body(copy, length), Some("application/vnd.sqlite3")),
         };
         let mut response = Response::new(body);
         *response.status_mut() =
             StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
-        if self.body.is_some() {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+        if let Some(kind) = kind {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         }
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));

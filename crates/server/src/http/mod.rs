@@ -4,6 +4,7 @@
 //! route (`routes`), and dresses what comes back with the headers that every answer of the old service had.
 
 mod answer;
+mod download;
 mod path;
 mod query;
 mod routes;

@@ -22,6 +22,8 @@ pub(crate) enum Resource {
     History(CollectionPath, String),
     /// What became of every occurrence.
     Ledger,
+    /// A copy of the whole store.
+    Backup,
     /// The description of this API.
     OpenApi,
     /// Answers with what it was asked.
@@ -46,6 +48,7 @@ impl Resource {
             ["healthz"] => Some(Self::Health),
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
+            ["api", "backup"] => Some(Self::Backup),
             ["api", "openapi.json"] => Some(Self::OpenApi),
             ["api", "echo", ..] => Some(Self::Echo),
             [subscriptions, subscription, ref rest @ ..] if is(subscriptions, "subscriptions") => {
@@ -91,7 +94,7 @@ impl Resource {
     pub(crate) fn methods(&self) -> &'static str {
         match self {
             Self::Collection(_) | Self::Job(..) => "GET, PUT, PATCH, DELETE",
-            Self::Switch(..) | Self::Run(..) => "POST",
+            Self::Switch(..) | Self::Run(..) | Self::Backup => "POST",
             Self::Jobs(_) => "GET, POST",
             Self::Echo => "GET, POST, PUT, PATCH, DELETE",
             _ => "GET",
@@ -100,7 +103,7 @@ impl Resource {
 
     /// Whether it belongs to the API that has versions.
     pub(crate) fn is_versioned(&self) -> bool {
-        !matches!(self, Self::Ledger | Self::OpenApi | Self::Echo | Self::Health | Self::Ready)
+        !matches!(self, Self::Ledger | Self::Backup | Self::OpenApi | Self::Echo | Self::Health | Self::Ready)
     }
 }
 

@@ -42,6 +42,14 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         }
         Resource::History(path, name) => history(app, call, path, name).await,
         Resource::Ledger => ledger(app, call).await,
+        Resource::Backup => {
+            let copy = app.store.snapshot().await?;
+            let copy = copy
+                .ok_or_else(|| Problem::busy("Another backup is being made; one at a time is possible."))?;
+            let moment: String = app.clock.now().to_string().chars().filter(|c| !"-:".contains(*c)).collect();
+            let name = format!("attachment; filename=\"punctual-{}Z.db\"", &moment[..15]);
+            Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
+        }
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),

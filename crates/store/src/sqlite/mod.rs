@@ -5,14 +5,13 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `collections`, `jobs` (rows and pages), `changes`
 //! (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`, `prune`,
-//! `backup`. What happens is decided by [`model::transition`]; these modules fetch what it needs and write what it says.
+//! `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what it needs and write what it says.
 //!
 //! # What is only in memory
 //!
 //! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune`. None of it
 //! has to survive: after a crash, claims are handed out again.
 
-mod backup;
 mod changes;
 mod claims;
 mod codec;
@@ -29,18 +28,20 @@ mod prune;
 mod readers;
 mod revisions;
 mod settle;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod tickets;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::transition::{self, Patience};
 use model::{CollectionPath, Execution, Fate, JobState, Plans, Reason};
+use tokio::sync::Semaphore;
 
 use self::connection::Lock;
 use self::readers::Readers;
@@ -48,8 +49,8 @@ use self::tickets::Tickets;
 use self::writer::{Shared, Writer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, HistoryQuery, JobWrite,
-    LedgerQuery, Page, Result, Retention, Revision, Store, StoredCollection, StoredHistory, StoredJob,
-    StoredLedger, Written,
+    LedgerQuery, Page, Result, Retention, Revision, Snapshot, Store, StoredCollection, StoredHistory,
+    StoredJob, StoredLedger, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -78,6 +79,8 @@ pub struct SqliteStore {
     shared: Arc<Shared>,
     writer: Arc<Writer>,
     readers: Readers,
+    /// Each copy takes as much of the disk as the store: one at a time.
+    snapshots: Arc<Semaphore>,
 }
 
 impl SqliteStore {
@@ -88,6 +91,7 @@ impl SqliteStore {
     pub fn open(path: impl Into<PathBuf>, settings: SqliteSettings, now: Timestamp) -> Result<Self> {
         let path = path.into();
         let lock = Lock::take(&path)?;
+        snapshot::remove_unfinished(&path);
         let db = connection::writer(&path, settings.durability)
             .and_then(|db| claims::free_all(&db, now).map(|()| db))
             .map_err(|fault| fault.tell(&path))?;
@@ -95,7 +99,7 @@ impl SqliteStore {
             Arc::new(Shared { path, settings, tickets: Tickets::default(), bell: Bell::new(), _lock: lock });
         let writer = Arc::new(Writer::new(Arc::clone(&shared), db));
         let readers = Readers::new(Arc::clone(&shared));
-        Ok(Self { shared, writer, readers })
+        Ok(Self { shared, writer, readers, snapshots: Arc::new(Semaphore::new(1)) })
     }
 }
 
@@ -236,8 +240,9 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn backup(&self, to: &Path) -> Result<()> {
-        let to = to.to_owned();
-        self.readers.run(move |db, _| backup::copy(db, &to)).await
+    async fn snapshot(&self) -> Result<Option<Snapshot>> {
+        let Ok(turn) = Arc::clone(&self.snapshots).try_acquire_owned() else { return Ok(None) };
+        let file = self.readers.run(|db, shared| snapshot::copy(db, &shared.path)).await?;
+        Ok(Some(Snapshot { file, _turn: turn }))
     }
 }

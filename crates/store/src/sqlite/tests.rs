@@ -202,29 +202,34 @@ fn other_files_are_left_alone() {
 }
 
 #[tokio::test]
-async fn a_backup_is_a_store() {
+async fn a_snapshot_is_a_store() {
     let backend = Sqlite::new();
     let world = World::new(&backend).await;
     let store = backend.store();
     world.put("job", world.minutely()).await;
     let claim = world.begin_one().await;
-    let to = backend.folder.path().join("backup.db");
     // Others write meanwhile.
-    let (copied, _) = tokio::join!(store.backup(&to), world.put("other", world.minutely_in(60)));
-    copied.unwrap();
+    let (snapshot, _) = tokio::join!(store.snapshot(), world.put("other", world.minutely_in(60)));
+    let mut snapshot = snapshot.unwrap().expect("nobody holds another");
     world.settle(&claim, true).await;
+    assert!(store.snapshot().await.unwrap().is_none(), "one at a time");
 
+    let to = backend.folder.path().join("copied.db");
+    std::io::copy(&mut snapshot.file, &mut std::fs::File::create(&to).unwrap()).unwrap();
+    drop(snapshot);
     let copy = open(&to, world.now).unwrap();
     let path = crate::conformance::path();
     assert!(copy.job(&path, "job").await.unwrap().is_some());
     assert_eq!(copy.claim_due(world.now, world.now, 10).await.unwrap().claims.len(), 1);
     assert!(copy.ledger(&Default::default(), 10).await.unwrap().is_empty());
-    drop(copy);
 
-    let error = store.backup(&to).await.unwrap_err();
-    assert!(error.to_string().contains("already"), "{error}");
-    let nowhere = backend.folder.path().join("nowhere").join("backup.db");
-    assert!(store.backup(&nowhere).await.is_err());
+    assert!(store.snapshot().await.unwrap().is_some(), "the one before was let go");
+    let left: Vec<_> = std::fs::read_dir(backend.folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name.to_string_lossy().contains(".copy"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// Every statement that must be fast uses its index, also when there are no statistics.

@@ -1,6 +1,8 @@
 //! HTTP requests, read.
 
+use model::Secret;
 use model::action::{HttpAuthentication, HttpRequest};
+use model::certificate::{self, Identity};
 
 use crate::members::{Given, Names, Object, Reader};
 
@@ -83,13 +85,14 @@ enum Kind {
 }
 
 const TYPE: Names = &["type"];
-const KINDS: &str = "Basic or ActiveDirectoryOAuth";
+const KINDS: &str = "Basic, ClientCertificate or ActiveDirectoryOAuth";
 const USERNAME: Names = &["username"];
 const PASSWORD: Names = &["password"];
 const TENANT: Names = &["tenant"];
 const AUDIENCE: Names = &["audience"];
 const CLIENT_ID: Names = &["clientId"];
 const SECRET: Names = &["secret"];
+const PFX: Names = &["pfx"];
 const OF_AUTHENTICATION: &[Names] = &[
     TYPE,
     USERNAME,
@@ -98,7 +101,7 @@ const OF_AUTHENTICATION: &[Names] = &[
     AUDIENCE,
     CLIENT_ID,
     SECRET,
-    &["pfx"],
+    PFX,
     &["certificateThumbprint"],
     &["certificateExpiration"],
     // So it is called in the API's description, and `certificateExpiration` in the recordings
@@ -141,9 +144,31 @@ fn authentication(reader: &mut Reader, given: Given<'_>) -> Option<HttpAuthentic
             })
         }
         Kind::ClientCertificate => {
-            let allowed = format!("{KINDS}; client certificates are not available in this version");
-            reader.refuse(&kind, &allowed);
-            None
+            const FILE: &str =
+                "a PKCS #12 file (.pfx, .p12) with a private key and its certificate, in Base64";
+            let pfx = reader.required_secret(&object, PFX, FILE);
+            // A file can be exported without a password.
+            let password = match reader.member(&object, PASSWORD) {
+                Some(_) => reader.required_secret(&object, PASSWORD, "what opens the file, a text"),
+                None => Some(Secret::new("")),
+            };
+            let (pfx, password) = (pfx?, password?);
+            match certificate::open(&pfx, &password) {
+                Ok(Identity { thumbprint, subject, expiration, .. }) => {
+                    Some(HttpAuthentication::ClientCertificate {
+                        pfx,
+                        password,
+                        thumbprint,
+                        expiration,
+                        subject,
+                    })
+                }
+                Err(fault) => {
+                    let given = reader.required(&object, PFX, FILE)?;
+                    reader.refuse_unseen(&given, &fault.to_string(), FILE);
+                    None
+                }
+            }
         }
     }
 }

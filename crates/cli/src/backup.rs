@@ -1,0 +1,93 @@
+//! `punctual backup`: a copy of a running server's store.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use http::{Method, header};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use crate::client::{Client, Server};
+use crate::progress::Progress;
+use crate::refused::Refused;
+
+/// The options of `backup`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Where the copy goes; `-` is standard output
+    file: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    server: Server,
+}
+
+const EXAMPLES: &str = "The server goes on working; the copy holds what was stored when the command began.
+It is one SQLite file. To restore it, stop the server and put it into an empty data folder as punctual.db.
+
+Examples:
+  punctual backup punctual-monday.db
+  punctual backup - --server http://10.0.0.5:8042 | gzip > punctual.db.gz";
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let file = &options.file;
+    let stdout = file == Path::new("-");
+    if !stdout && file.exists() && !options.force {
+        let file = file.display();
+        return Err(Refused::new(format!("{file} is there already; --force replaces it")).into());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let answer = Client::new(&options.server)?.send(Method::POST, "/api/backup", None).await?;
+        let length = answer.headers().get(header::CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        let length: u64 = length.context("the server does not say how large the copy is")?;
+        if stdout {
+            return save(answer.into_body(), length, &mut io::stdout().lock()).await;
+        }
+        // It gets its name when it is complete, so that half a copy never looks like one.
+        let partial = PathBuf::from(format!("{}.partial", file.display()));
+        let saved = save_as(answer.into_body(), length, &partial).await;
+        let saved = saved.and_then(|()| Ok(fs::rename(&partial, file)?));
+        if saved.is_err() {
+            // Only tidying up; the first error says what is wrong.
+            let _ = fs::remove_file(&partial);
+        }
+        saved.with_context(|| format!("{} cannot be written", file.display()))?;
+        writeln!(io::stdout(), "{} holds the store, {length} bytes", file.display())?;
+        Ok(())
+    })
+}
+
+async fn save_as(body: Incoming, length: u64, path: &Path) -> anyhow::Result<()> {
+    let mut file = private(path)?;
+    save(body, length, &mut file).await?;
+    Ok(file.sync_all()?)
+}
+
+/// What the store holds is for its owner's eyes.
+fn private(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+async fn save(mut body: Incoming, length: u64, to: &mut impl Write) -> anyhow::Result<()> {
+    let progress = Progress::bytes(length);
+    let mut saved = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.with_context(|| format!("the copy broke off after {saved} of {length} bytes"))?;
+        let Some(bytes) = frame.data_ref() else { continue };
+        to.write_all(bytes)?;
+        saved += bytes.len() as u64;
+        progress.at(saved);
+    }
+    if saved != length {
+        bail!("the copy broke off after {saved} of {length} bytes");
+    }
+    Ok(to.flush()?)
+}

@@ -1,0 +1,76 @@
+//! `punctual backup` as people use it: while jobs run, and then a server on the copy.
+
+mod running;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use running::{COLLECTION, Server, job, job_path, ledger, target, until};
+use serde_json::json;
+
+fn backup(server: &str, arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .arg("backup")
+        .args(arguments)
+        .env("PUNCTUAL_SERVER", server)
+        .current_dir(folder)
+        .output()
+        .expect("run")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_copy_made_under_load_is_a_store_of_its_own() {
+    let (data, copy) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (target, _) = target();
+    let server = Server::start(data.path(), &[]);
+    let premium = json!({"location": "Local", "properties": {"sku": {"name": "P20Premium"}}});
+    assert_eq!(server.call("PUT", COLLECTION, Some(&premium)).0, 201);
+    let put = |n: usize| {
+        let body = job(target, &json!({"recurrence": {"frequency": "minute"}}));
+        assert_eq!(server.call("PUT", &job_path(&format!("j{n}")), Some(&body)).0, 201);
+    };
+    (0..50).for_each(put);
+    until("the runs", || ledger(&server).len() == 50);
+
+    let url = format!("http://{}", server.address);
+    let output = std::thread::scope(|scope| {
+        let load = scope.spawn(|| (50..150).for_each(put));
+        let output = backup(&url, &["punctual.db"], copy.path());
+        load.join().expect("jobs were made meanwhile");
+        output
+    });
+    assert!(output.status.success(), "{}", said(&output));
+    let again = backup(&url, &["punctual.db"], copy.path());
+    assert_eq!(again.status.code(), Some(2), "{}", said(&again));
+    assert!(said(&again).contains("--force"), "{}", said(&again));
+    assert!(backup(&url, &["punctual.db", "--force"], copy.path()).status.success());
+    let streamed = backup(&url, &["-"], copy.path());
+    assert!(streamed.stdout.starts_with(b"SQLite format 3"));
+    server.kill();
+
+    let left: Vec<_> =
+        std::fs::read_dir(copy.path()).expect("read").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left, ["punctual.db"], "nothing unfinished stays");
+    let restored = Server::start(copy.path(), &[]);
+    assert_eq!(restored.call("GET", &job_path("j149"), None).0, 200, "the second copy is of after the load");
+    assert!(ledger(&restored).len() >= 50, "what ran is in the copy's ledger");
+    restored.kill();
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said_to_be() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = backup("http://127.0.0.1:1", &["copy.db"], folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("http://127.0.0.1:1 cannot be reached"), "{}", said(&output));
+    for wrong in ["127.0.0.1:8042", "ftp://127.0.0.1", "nothing"] {
+        let output = backup(wrong, &["copy.db"], folder.path());
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains("--server"), "{}", said(&output));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 0);
+}

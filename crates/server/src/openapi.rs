@@ -61,6 +61,8 @@ pub(crate) fn document() -> Value {
         add(path, vec![("get", json!({"summary": summary, "responses": responses(&[200])}))]);
     }
     let summary = "A copy of the whole store, as a SQLite file";
+    add("/api/import", vec![("post", import())]);
+    add("/api/export", vec![("get", export())]);
     add("/api/backup", vec![("post", json!({"summary": summary, "responses": responses(&[200])}))]);
     json!({
         "openapi": "3.0.3",
@@ -92,6 +94,38 @@ fn versioned(summary: &str, statuses: &[u16], body: Option<&str>, path: &str) ->
         }}});
     }
     operation
+}
+
+fn import() -> Value {
+    let parameters = [
+        parameter("subscription", "query", true),
+        parameter("group", "query", true),
+        parameter("dryRun", "query", false),
+        parameter("progress", "query", false),
+    ];
+    json!({
+        "summary": "Write the collections and jobs of a deployment template or a resource list; a dry run only says what \
+                    would change. With progress=true, a line of JSON for each resource as it is done",
+        "parameters": parameters,
+        "requestBody": {"required": true, "content": {"application/json": {"schema": {
+            "type": "object",
+            "properties": {"template": {}, "parameters": {"type": "object"}},
+        }}}},
+        "responses": responses(&[200]),
+    })
+}
+
+fn export() -> Value {
+    let parameters = [
+        parameter("subscription", "query", true),
+        parameter("group", "query", false),
+        parameter("collection", "query", false),
+    ];
+    json!({
+        "summary": "A deployment template of the collections and jobs, without the values of their secrets",
+        "parameters": parameters,
+        "responses": responses(&[200]),
+    })
 }
 
 fn ledger() -> Value {

@@ -14,6 +14,21 @@ pub struct Fault {
     pub problem: String,
 }
 
+impl Fault {
+    /// Takes out what secure parameters hold. A short one may be part of any word: it is taken out where it is shown as
+    /// a whole value.
+    pub(crate) fn conceal(&mut self, secrets: &[String]) {
+        const SHORT: usize = 4;
+        for secret in secrets {
+            let quoted = serde_json::Value::from(secret.as_str()).to_string();
+            self.problem = self.problem.replace(&quoted, "(secret)");
+            if secret.chars().count() >= SHORT {
+                self.problem = self.problem.replace(secret.as_str(), "(secret)");
+            }
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.column {

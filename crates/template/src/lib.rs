@@ -169,8 +169,9 @@ pub fn read(input: &Input<'_>) -> Result<Deployment, Vec<Fault>> {
         evaluation.faults.add("the document", problem);
     }
     finish(&mut evaluation, found, &mut deployment);
-    let faults = evaluation.faults.into_vec();
+    let mut faults = evaluation.faults.into_vec();
     if !faults.is_empty() {
+        faults.iter_mut().for_each(|fault| fault.conceal(&evaluation.secrets));
         return Err(faults);
     }
     deployment.secrets = evaluation.secrets;

@@ -304,6 +304,24 @@ fn every_fault_at_once() {
 }
 
 #[test]
+fn secrets_are_not_shown_in_faults() {
+    let document = json!({
+        "parameters": {"short": {"type": "securestring"}, "long": {"type": "securestring"}},
+        "resources": [
+            {"type": COLLECTION, "name": "c", "condition": "[parameters('short')]"},
+            {"type": COLLECTION, "name": "d", "condition": "[concat('x', parameters('long'))]"},
+        ],
+    });
+    let faults = deploy(&document, Some(&json!({"short": "a", "long": "swordfish"}))).unwrap_err();
+    let allowed = "(secret) is not allowed here; allowed: a bool";
+    assert_eq!(faults[0], format!("resources[0].condition: {allowed}"));
+    assert_eq!(
+        faults[1],
+        format!("resources[1].condition: {}", allowed.replace("(secret)", "\"x(secret)\""))
+    );
+}
+
+#[test]
 fn a_resource_given_twice() {
     let document =
         json!({"resources": [{"type": COLLECTION, "name": "c"}, {"type": COLLECTION, "name": "C"}]});

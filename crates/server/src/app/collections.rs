@@ -110,7 +110,7 @@ impl App {
     }
 
     /// Whether the jobs of a collection are still allowed after a change.
-    async fn check_fit(&self, old: &Collection, new: &Collection) -> Result<()> {
+    pub(super) async fn check_fit(&self, old: &Collection, new: &Collection) -> Result<()> {
         let (was, is) = (old.allowance(&self.plans), new.allowance(&self.plans));
         let limits = (self.plans.limits(old.plan), self.plans.limits(new.plan));
         if was == is && limits.0 == limits.1 {
@@ -167,7 +167,7 @@ fn resumed_at(old: Option<&Collection>, new: &Collection, now: model::Timestamp)
     if switched_on { Some(now) } else { old.resumed_at }
 }
 
-fn no_more_collections(plan: Plan, most: Option<(Plan, u32)>) -> Problem {
+pub(super) fn no_more_collections(plan: Plan, most: Option<(Plan, u32)>) -> Problem {
     let most = most.map_or(0, |(_, most)| most);
     if plan == Plan::Free && most == 1 {
         return Problem::conflict(

@@ -1,6 +1,8 @@
 //! Use-cases: load, decide, store. What is decided is in [`model`]; here it is brought together.
 
 mod collections;
+pub mod export;
+pub mod import;
 mod jobs;
 mod preconditions;
 

@@ -4,10 +4,12 @@
 //! route (`routes`), and dresses what comes back with the headers that every answer of the old service had.
 
 mod answer;
+mod deployments;
 mod download;
 mod path;
 mod query;
 mod routes;
+mod stream;
 
 use std::time::Duration;
 
@@ -71,9 +73,10 @@ async fn prepare(request: Request<Body>) -> Result<Call, Problem> {
     if resource.is_versioned() {
         check_version(&query)?;
     }
-    let body = match timeout(SLOWEST_BODY, to_bytes(body, LARGEST_BODY)).await {
+    let largest = if resource == Resource::Import { deployments::LARGEST } else { LARGEST_BODY };
+    let body = match timeout(SLOWEST_BODY, to_bytes(body, largest)).await {
         Ok(Ok(body)) => body,
-        Ok(Err(_)) => return Err(Problem::too_large(LARGEST_BODY)),
+        Ok(Err(_)) => return Err(Problem::too_large(largest)),
         Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
     };
     Ok(Call { method, resource, path, query, headers: head.headers, body })

@@ -24,6 +24,10 @@ pub(crate) enum Resource {
     Ledger,
     /// A copy of the whole store.
     Backup,
+    /// Takes the resources of a template.
+    Import,
+    /// A template of what is here.
+    Export,
     /// The description of this API.
     OpenApi,
     /// Answers with what it was asked.
@@ -49,6 +53,8 @@ impl Resource {
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
             ["api", "backup"] => Some(Self::Backup),
+            ["api", "import"] => Some(Self::Import),
+            ["api", "export"] => Some(Self::Export),
             ["api", "openapi.json"] => Some(Self::OpenApi),
             ["api", "echo", ..] => Some(Self::Echo),
             [subscriptions, subscription, ref rest @ ..] if is(subscriptions, "subscriptions") => {
@@ -94,7 +100,7 @@ impl Resource {
     pub(crate) fn methods(&self) -> &'static str {
         match self {
             Self::Collection(_) | Self::Job(..) => "GET, PUT, PATCH, DELETE",
-            Self::Switch(..) | Self::Run(..) | Self::Backup => "POST",
+            Self::Switch(..) | Self::Run(..) | Self::Backup | Self::Import => "POST",
             Self::Jobs(_) => "GET, POST",
             Self::Echo => "GET, POST, PUT, PATCH, DELETE",
             _ => "GET",
@@ -103,7 +109,17 @@ impl Resource {
 
     /// Whether it belongs to the API that has versions.
     pub(crate) fn is_versioned(&self) -> bool {
-        !matches!(self, Self::Ledger | Self::Backup | Self::OpenApi | Self::Echo | Self::Health | Self::Ready)
+        !matches!(
+            self,
+            Self::Ledger
+                | Self::Backup
+                | Self::Import
+                | Self::Export
+                | Self::OpenApi
+                | Self::Echo
+                | Self::Health
+                | Self::Ready
+        )
     }
 }
 

@@ -8,6 +8,7 @@ use wire::list::{HistoryFilter, JobFilter};
 
 use super::Call;
 use super::answer::Answer;
+use super::deployments;
 use super::path::Resource;
 use crate::app::{App, etag};
 use crate::problem::Problem;
@@ -42,6 +43,8 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         }
         Resource::History(path, name) => history(app, call, path, name).await,
         Resource::Ledger => ledger(app, call).await,
+        Resource::Import => deployments::import(app, call).await,
+        Resource::Export => deployments::export(app, call).await,
         Resource::Backup => {
             let copy = app.store.snapshot().await?;
             let copy = copy

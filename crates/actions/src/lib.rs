@@ -39,6 +39,7 @@
 //! `request` writes what is sent there, `connector` resolves the name, asks `egress` whether the address may be
 //! called, connects and speaks TLS; `redirect` decides where to go on, `answer` reads what came back up to a limit,
 //! and `message` writes the sentence for the history. Everything that can go wrong on the way is a `Fault`.
+//! `storage_queue` writes its own request and sends it with the same client.
 //!
 //! [`scripted`] is the other implementation of [`Runner`]: outcomes and delays as a test wants them.
 //!
@@ -50,17 +51,22 @@
 #![forbid(unsafe_code)]
 
 mod egress;
+mod endpoints;
 mod fault;
 mod http;
 mod order;
+mod refusal;
 pub mod scripted;
 mod settings;
+mod storage_queue;
 mod tls;
+mod xml;
 
 use async_trait::async_trait;
 use model::{Outcome, action::Call};
 
 pub use crate::{
+    endpoints::Endpoints,
     order::{Order, Target},
     settings::{ActionSettings, SettingsError},
 };
@@ -82,6 +88,7 @@ pub trait Runner: Send + Sync + 'static {
 /// One instance serves all attempts: it owns the connections that are kept.
 pub struct Actions {
     http: http::Http,
+    storage_accounts: Endpoints,
 }
 
 impl Actions {
@@ -91,7 +98,10 @@ impl Actions {
     ///
     /// When a setting cannot be used.
     pub fn new(settings: ActionSettings) -> Result<Self, SettingsError> {
-        Ok(Self { http: http::Http::new(settings)? })
+        let storage_accounts = settings.storage_accounts.clone();
+        let schemes = ["http", "https"];
+        storage_accounts.check("storage-queue.endpoint", "storage-queue.accounts.*", &schemes)?;
+        Ok(Self { http: http::Http::new(settings)?, storage_accounts })
     }
 }
 
@@ -104,7 +114,9 @@ impl Runner for Actions {
         };
         match order.call {
             Call::Http { request, .. } => self.http.run(&order, request).await,
-            Call::StorageQueue(_) => not_built("StorageQueue", "Sending to a storage queue"),
+            Call::StorageQueue(message) => {
+                storage_queue::run(&self.http, &self.storage_accounts, &order, message).await
+            }
             Call::ServiceBusQueue(_) => not_built("ServiceBusQueue", "Sending to a Service Bus queue"),
             Call::ServiceBusTopic(_) => not_built("ServiceBusTopic", "Sending to a Service Bus topic"),
         }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::endpoints::Endpoints;
+
 /// Limits and habits of outbound calls.
 #[derive(Debug, Clone)]
 pub struct ActionSettings {
@@ -24,6 +26,8 @@ pub struct ActionSettings {
     pub user_agent: String,
     /// Certificates (PEM) that are trusted besides those of the machine.
     pub extra_roots: Vec<u8>,
+    /// Where storage accounts have their queues.
+    pub storage_accounts: Endpoints,
 }
 
 impl Default for ActionSettings {
@@ -43,6 +47,7 @@ impl Default for ActionSettings {
             max_idle_per_host: 256,
             user_agent: concat!("Punctual/", env!("CARGO_PKG_VERSION")).to_owned(),
             extra_roots: Vec::new(),
+            storage_accounts: Endpoints::public("https://{account}.queue.core.windows.net"),
         }
     }
 }
@@ -59,6 +64,16 @@ pub enum SettingsError {
     /// An extra certificate cannot be read.
     #[error("extra_roots: {0}")]
     ExtraRoots(String),
+    /// An endpoint is no address.
+    #[error("{setting}: {text:?} cannot be used: {why}")]
+    Endpoint {
+        /// Its name in the configuration.
+        setting: String,
+        /// As given.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),

@@ -122,6 +122,34 @@ pub struct StorageQueueMessage {
     /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// `None` where nothing was said: in the envelope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<QueueDelivery>,
+}
+
+/// In what form a message lies in a storage queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QueueDelivery {
+    /// In the XML envelope of the old service, which tells of the job and the occurrence; base64.
+    Envelope,
+    /// The message as it is.
+    Raw,
+    /// The message alone; base64, which many readers of queues expect.
+    Base64,
+}
+
+impl QueueDelivery {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Envelope, Self::Raw, Self::Base64];
+
+    /// As in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Envelope => "envelope",
+            Self::Raw => "raw",
+            Self::Base64 => "base64",
+        }
+    }
 }
 
 /// A message for a Service Bus queue or topic.

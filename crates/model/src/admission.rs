@@ -2,7 +2,7 @@
 //!
 //! [`check`] says everything about a job that goes beyond a limit; such a request is a bad one. [`quota`] says whether
 //! it recurs faster than its collection allows; such a request is in conflict with the collection. The size of a whole
-//! job is not judged here: whoever reads it limits the bytes first.
+//! job is not judged here: it is the size of its JSON, which only `wire` knows.
 
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub struct Limits {
     pub error_actions: usize,
     /// The most missed occurrences that a job may ask to be made up.
     pub catch_up: u32,
+    /// The most characters of the name of a job, or of a collection.
+    pub name: usize,
 }
 
 impl Default for Limits {
@@ -52,6 +54,7 @@ impl Default for Limits {
             error_actions: Action::DEEPEST,
             // At one a second, a quarter of an hour.
             catch_up: 1000,
+            name: 100,
         }
     }
 }
@@ -186,30 +189,12 @@ fn words(duration: Duration) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A recurrence that is faster than its collection allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooFast {
-    /// The shortest distance between two of its occurrences.
-    pub fastest: Duration,
-    /// The shortest distance that the collection allows.
-    pub allowed: Duration,
-}
-
-impl std::fmt::Display for TooFast {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "The job recurs every {} at its fastest; the job collection allows no less than {} from one run to the next.",
-            words(self.fastest),
-            words(self.allowed)
-        )
-    }
-}
-
-/// Whether a rule is faster than a collection allows.
-pub fn quota(rule: &Rule, allowance: &Allowance) -> Option<TooFast> {
-    let allowed = allowance.fastest;
-    rule.fastest().filter(|fastest| *fastest < allowed).map(|fastest| TooFast { fastest, allowed })
+/// The fault of a rule that is faster than a collection allows.
+pub fn quota(rule: &Rule, allowance: &Allowance) -> Option<Fault> {
+    let fastest = rule.fastest().filter(|fastest| *fastest < allowance.fastest)?;
+    let shown = format!("a run every {} at the fastest", words(fastest));
+    let allowed = format!("no less than {} from one run to the next", words(allowance.fastest));
+    Some(Fault::new("recurrence", shown, format!("{allowed} in this job collection")))
 }
 
 #[cfg(test)]
@@ -417,6 +402,7 @@ mod tests {
             longest_retry: Duration::from_secs(59),
             error_actions: 0,
             catch_up: 0,
+            name: 1,
         };
         let mut action = retrying(60, 1);
         action.on_error = Some(Box::new(call(|_| ())));
@@ -458,18 +444,18 @@ mod tests {
         };
         let allowance = |seconds| Allowance { jobs: 1, fastest: Duration::from_secs(seconds) };
         assert_eq!(
-            quota(&every("minute", 59, None), &allowance(3600)).map(|fast| fast.fastest.as_secs()),
-            Some(3540)
+            quota(&every("minute", 59, None), &allowance(3600)).map(|fault| fault.to_string()),
+            Some(
+                "recurrence: a run every 59 minutes at the fastest is not allowed here; allowed: no less than 1 hour \
+                 from one run to the next in this job collection"
+                    .to_owned()
+            )
         );
         assert_eq!(quota(&every("minute", 60, None), &allowance(3600)), None);
         assert_eq!(quota(&every("minute", 61, None), &allowance(3600)), None);
         assert_eq!(quota(&rule(None), &allowance(3600)), None);
         let schedule = quota(&every("month", 1, Some(vec![0, 1])), &allowance(3600)).expect("too fast");
-        assert_eq!(
-            schedule.to_string(),
-            "The job recurs every 1 minute at its fastest; the job collection allows no less than 1 hour from one run to \
-             the next."
-        );
+        assert!(schedule.to_string().contains("a run every 1 minute "), "{schedule}");
     }
 
     #[test]

@@ -147,7 +147,7 @@ pub struct Job {
     pub next_number: u32,
     /// When it is due next; `None` unless it is enabled.
     pub next_at: Option<Timestamp>,
-    /// When it was switched off, while it is.
+    /// When it was switched off, while it is; `None` too where it has never been on with its present times.
     pub paused_at: Option<Timestamp>,
     /// Whether the last scheduled occurrence that ended had faulted.
     pub last_faulted: bool,

@@ -12,6 +12,7 @@ pub mod certificate;
 mod clock;
 mod collection;
 mod execution;
+mod group;
 mod job;
 mod ledger;
 mod secret;
@@ -23,6 +24,7 @@ pub use collection::{
     Allowance, Collection, CollectionPath, CollectionState, MaxRecurrence, Plan, PlanLimits, Plans, Quota,
 };
 pub use execution::{Attempt, Cause, Execution, HistoryEntry, HistoryStatus, Outcome};
+pub use group::{Group, GroupPath};
 pub use job::{CatchUp, Counters, Definition, Job, JobId, JobState, Overlap};
 pub use ledger::{Fate, LedgerEntry, Reason};
 pub use recurrence::{Occurrence, Timestamp};

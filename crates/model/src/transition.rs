@@ -190,7 +190,8 @@ impl Missed {
     }
 }
 
-/// The entry for the occurrences from an instant until a job was switched on again, and the first one after.
+/// The entry for the occurrences from one on, before the instant at which the job may run again; and the first one
+/// after.
 fn passed_over(
     job: &Job,
     first: Timestamp,
@@ -347,14 +348,35 @@ pub fn abandon(execution: &Execution, fate: Fate, reason: Reason, now: Timestamp
     entry(execution, fate, Some(reason), now)
 }
 
-/// The entry for the occurrences of a job that are due by now and that nobody has claimed, when a change takes them
-/// away: the job is deleted, switched off, or gets another timing.
-pub fn overtaken(job: &Job, reason: Reason, now: Timestamp) -> Option<LedgerEntry> {
-    let next_at = job.next_at.filter(|next_at| job.state == JobState::Enabled && *next_at <= now)?;
-    let first = Occurrence { number: job.next_number, at: next_at };
-    let last = job.rule.last_by(&first, now)?;
-    let missed = Missed { first, last, reason };
-    Some(LedgerEntry { fate: Fate::Skipped, ..missed.entry(job, now) })
+/// The entries for what of a job is due by now and not claimed, when a change takes it away: the job is deleted,
+/// replaced, switched off, or gets other times.
+///
+/// What was due while the job was off, or its collection, was skipped for that and not for the change. `resumed_at` says
+/// when the collection was switched on again, as for [`due`]; while it is off, that is still to come.
+pub fn overtaken(
+    job: &Job,
+    resumed_at: Option<Timestamp>,
+    reason: Reason,
+    now: Timestamp,
+) -> Vec<LedgerEntry> {
+    let mut entries = Vec::new();
+    if job.state == JobState::Disabled {
+        entries.extend(pause(job, just_after(now), now).0);
+        return entries;
+    }
+    let mut next_at = job.next_at.filter(|next_at| job.state == JobState::Enabled && *next_at <= now);
+    if let Some(first) = next_at.filter(|first| resumed_at.is_some_and(|resumed_at| *first < resumed_at)) {
+        let until = resumed_at.map_or(now, |resumed_at| resumed_at.min(just_after(now)));
+        let (entry, next) = passed_over(job, first, job.next_number, until, Reason::CollectionDisabled, now);
+        entries.push(entry);
+        next_at = next;
+    }
+    let first = next_at.map(|at| Occurrence { number: job.next_number, at });
+    if let Some((first, last)) = first.and_then(|first| Some((first, job.rule.last_by(&first, now)?))) {
+        let missed = Missed { first, last, reason };
+        entries.push(LedgerEntry { fate: Fate::Skipped, ..missed.entry(job, now) });
+    }
+    entries
 }
 
 fn entry(execution: &Execution, fate: Fate, reason: Option<Reason>, ended_at: Timestamp) -> LedgerEntry {
@@ -382,6 +404,8 @@ pub struct Standing {
     pub next_number: u32,
     /// When it is due.
     pub next_at: Option<Timestamp>,
+    /// When it was switched off; `None` when it is on, or has never been on with its present times.
+    pub paused_at: Option<Timestamp>,
     /// What was due while it was switched off.
     pub ledger: Option<LedgerEntry>,
 }
@@ -389,7 +413,8 @@ pub struct Standing {
 /// A job that is new, or replaced as a whole: it begins at the beginning.
 pub fn begin(rule: &Rule, state: JobState) -> Standing {
     let first = rule.first().filter(|_| state == JobState::Enabled);
-    Standing { state, next_number: 1, next_at: first.map(|first| first.at), ledger: None }
+    let next_at = first.map(|first| first.at);
+    Standing { state, next_number: 1, next_at, paused_at: None, ledger: None }
 }
 
 /// A job that is changed in part: its count goes on.
@@ -397,37 +422,56 @@ pub fn begin(rule: &Rule, state: JobState) -> Standing {
 /// `rule` is the rule after the change. Where the timing was not touched it is still anchored where it was, and only
 /// switching the job on again moves its next occurrence.
 pub fn amend(job: &Job, rule: &Rule, timing_changed: bool, state: JobState, now: Timestamp) -> Standing {
-    let mut standing = Standing { state, next_number: job.next_number, next_at: None, ledger: None };
+    let was_off = job.state == JobState::Disabled;
+    let mut standing =
+        Standing { state, next_number: job.next_number, next_at: None, paused_at: None, ledger: None };
+    if timing_changed && was_off {
+        standing.ledger = pause(job, just_after(now), now).0;
+    }
     if state != JobState::Enabled {
+        standing.paused_at = if was_off { job.paused_at } else { Some(now) }.filter(|_| !timing_changed);
         return standing;
     }
     standing.next_at = if timing_changed {
         rule.first().map(|first| first.at)
-    } else if job.state == JobState::Enabled {
+    } else if !was_off {
         job.next_at
     } else if rule.recurrence().is_none() {
         // A job that runs once and was switched off until after its time still has to run once.
         Some(rule.first().map_or(now, |first| first.at.max(now)))
     } else {
-        resume(job, rule, now, &mut standing)
+        let (entry, next) = pause(job, now, now);
+        standing.ledger = entry;
+        next
     };
-    let count = rule.recurrence().map_or(Some(1), recurrence::Recurrence::count);
-    if count.is_some_and(|count| standing.next_number > count) {
+    if is_used_up(rule, standing.next_number) {
         standing.next_at = None;
     }
     standing
 }
 
-/// The first occurrence from now on, and an entry for those that the pause kept from running.
-fn resume(job: &Job, rule: &Rule, now: Timestamp, standing: &mut Standing) -> Option<Timestamp> {
-    let paused_at = job.paused_at.unwrap_or(now);
-    let first = rule.after(paused_at)?;
-    if first >= now {
-        return Some(first);
+/// The entry for what a job's pause has kept from running before an instant, and the first occurrence from then on.
+fn pause(job: &Job, until: Timestamp, now: Timestamp) -> (Option<LedgerEntry>, Option<Timestamp>) {
+    if is_used_up(&job.rule, job.next_number) {
+        return (None, None);
     }
-    let (entry, next) = passed_over(job, first, job.next_number, now, Reason::JobDisabled, now);
-    standing.ledger = Some(entry);
-    next
+    let first = match job.paused_at {
+        Some(paused_at) => job.rule.after(paused_at),
+        None => job.rule.first().map(|first| first.at),
+    };
+    match first.filter(|first| *first < until) {
+        Some(first) => {
+            let (entry, next) = passed_over(job, first, job.next_number, until, Reason::JobDisabled, now);
+            (Some(entry), next)
+        }
+        None => (None, first),
+    }
+}
+
+/// Whether a rule allows no occurrence of this number.
+fn is_used_up(rule: &Rule, number: u32) -> bool {
+    let count = rule.recurrence().map_or(Some(1), recurrence::Recurrence::count);
+    count.is_some_and(|count| number > count)
 }
 
 fn later(at: Timestamp, by: Duration) -> Timestamp {
@@ -436,4 +480,8 @@ fn later(at: Timestamp, by: Duration) -> Timestamp {
 
 fn earlier(at: Timestamp, by: Duration) -> Timestamp {
     SignedDuration::try_from(by).ok().and_then(|by| at.checked_sub(by).ok()).unwrap_or(Timestamp::MIN)
+}
+
+fn just_after(at: Timestamp) -> Timestamp {
+    later(at, Duration::from_nanos(1))
 }

@@ -12,6 +12,7 @@ mod demo;
 pub mod http;
 mod openapi;
 pub mod problem;
+pub mod rates;
 mod serve;
 
 pub use serve::{Options, init_logging, serve};

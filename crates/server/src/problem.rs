@@ -2,6 +2,9 @@
 
 use recurrence::Faults;
 
+/// The code of a collection that is not there.
+const NO_RESOURCE: &str = "ResourceNotFound";
+
 /// An answer that is an error. Its message is for whoever called; what only we need to know is logged where it arose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -70,6 +73,11 @@ impl Problem {
         Self { details, ..problem }
     }
 
+    /// 409 for a body that is right, but not where it is to be kept.
+    pub fn conflicting(faults: Faults) -> Self {
+        Self { message: faults.to_string(), faults: Some(faults), ..Self::conflict("") }
+    }
+
     /// 400: there is no api-version.
     pub fn missing_api_version(known: &str) -> Self {
         let message =
@@ -83,17 +91,41 @@ impl Problem {
         Self::new(400, "InvalidApiVersionParameter", message)
     }
 
+    /// 400: an api-version that cannot be one.
+    pub fn malformed_api_version(given: &str) -> Self {
+        let message = format!(
+            "The api-version '{given}' is none; allowed: a date such as 2021-04-01, or 2021-04-01-preview."
+        );
+        Self::new(400, "InvalidApiVersionParameter", message)
+    }
+
     /// 404: the answer of the old resource manager to a collection that is not there.
     pub fn no_collection(group: &str, name: &str) -> Self {
         let message = format!(
             "The Resource 'Microsoft.Scheduler/jobcollections/{name}' under resource group '{group}' was not found."
         );
-        Self::new(404, "ResourceNotFound", message)
+        Self::new(404, NO_RESOURCE, message)
+    }
+
+    /// Whether the old resource manager gave this answer before the scheduler was asked (TestCreateJobCollection).
+    pub fn is_gateways(&self) -> bool {
+        self.code == NO_RESOURCE
     }
 
     /// 404: the answer of the old service to a job that is not there.
     pub fn no_job(name: &str) -> Self {
         Self::new(404, "NotFound", format!("Job '{name}' cannot be found."))
+    }
+
+    /// 404: the resource manager's answer to a group that is not there.
+    pub fn no_group(name: &str) -> Self {
+        Self::new(404, "ResourceGroupNotFound", format!("Resource group '{name}' could not be found."))
+    }
+
+    /// 404: a provider that is not served.
+    pub fn no_provider(namespace: &str) -> Self {
+        let message = format!("The provider '{namespace}' is not served here; allowed: Microsoft.Scheduler.");
+        Self::new(404, "InvalidResourceNamespace", message)
     }
 
     /// 404: nothing is served at this path.
@@ -126,6 +158,12 @@ impl Problem {
     pub fn not_json(given: &str) -> Self {
         let message = format!("The body's Content-Type is '{given}'; application/json is expected.");
         Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 429.
+    pub fn too_many_requests(seconds: u32) -> Self {
+        let message = format!("The subscription has used up its requests; try again in {seconds} seconds.");
+        Self { retry_after: Some(seconds), ..Self::new(429, "TooManyRequests", message) }
     }
 
     /// 503.

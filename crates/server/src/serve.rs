@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 
-use actions::{ActionSettings, Actions};
+use actions::Actions;
 use anyhow::{Context, bail};
 use engine::{Engine, SystemClock};
 use model::Clock;
@@ -63,17 +63,11 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
 
-    let app = App {
-        store: store.clone(),
-        clock: clock.clone(),
-        plans: config.plans(),
-        limits: config.admission(),
-        job_bytes: config.limits.job,
-    };
+    let app = App::configured(&config, store.clone(), clock.clone());
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(action_settings(&config))?);
+    let runner = Arc::new(Actions::new(config.actions())?);
     let engine = Engine::start(store.clone(), runner, clock, config.engine());
 
     let stop = CancellationToken::new();
@@ -104,14 +98,4 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     server.abort();
     info!(all_ended, "stopped");
     Ok(())
-}
-
-fn action_settings(config: &Config) -> ActionSettings {
-    ActionSettings {
-        timeout: config.http.timeout,
-        connect_timeout: config.http.connect_timeout,
-        max_redirects: config.http.max_redirects,
-        max_response_body: config.http.max_answer,
-        ..ActionSettings::default()
-    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use actions::scripted::{Scripted, Step};
 use engine::{Engine, Settings, SimulatedClock};
-use model::{Clock, CollectionPath, Fate, Timestamp, Uuid};
+use model::{Clock, CollectionPath, Fate, Reason, Timestamp, Uuid};
 use recurrence::Rule;
 use serde_json::{Value, json};
 use server::app::{App, Preconditions};
@@ -33,6 +33,12 @@ const END: &str = "2027-01-31T23:59:30Z";
 const PAUSED: &str = "paused";
 const EDITED: &str = "edited";
 const DELETED: &str = "deleted";
+
+/// Those that are switched off like the paused one; their pause ends in other ways than by the switch.
+const PAUSED_THEN_REPLACED: &str = "paused-replaced";
+const PAUSED_THEN_EDITED: &str = "paused-edited";
+const PAUSED_THEN_DELETED: &str = "paused-deleted";
+const ALL_PAUSED: [&str; 4] = [PAUSED, PAUSED_THEN_REPLACED, PAUSED_THEN_EDITED, PAUSED_THEN_DELETED];
 
 fn path(name: &str) -> CollectionPath {
     CollectionPath { subscription: "s".into(), group: "g".into(), name: name.into() }
@@ -98,6 +104,14 @@ fn jobs() -> Vec<(&'static str, &'static str, Value, Value)> {
         ("off-hourly", "off", json!({"frequency": "hour"}), last.clone()),
         ("off-cron", "off", json!({"cron": "30 */4 * * *"}), json!("none")),
         (PAUSED, "on", json!({"frequency": "hour", "interval": 2}), last.clone()),
+        (PAUSED_THEN_REPLACED, "on", json!({"frequency": "hour", "interval": 3}), last.clone()),
+        (PAUSED_THEN_EDITED, "on", json!({"cron": "10,50 */2 * * *"}), last.clone()),
+        (
+            PAUSED_THEN_DELETED,
+            "on",
+            json!({"frequency": "day", "schedule": times(&[0, 8, 16], &[5])}),
+            last.clone(),
+        ),
         (EDITED, "on", json!({"frequency": "hour", "interval": 4}), last.clone()),
         (DELETED, "on", json!({"frequency": "hour", "interval": 6}), last),
     ]
@@ -157,8 +171,7 @@ impl World {
         let store: Arc<dyn Store> = Arc::new(store);
         let settings = Settings { longest_nap: Duration::from_secs(3600), ..Settings::default() };
         let engine = Engine::start(store.clone(), Arc::new(targets()), clock.clone(), settings);
-        let (plans, limits) = (model::Plans::default(), model::admission::Limits::default());
-        Self { app: App { store, clock: clock.clone(), plans, limits, job_bytes: 16384 }, engine }
+        Self { app: App::new(store, clock.clone()), engine }
     }
 
     async fn until(&self, moment: &str) {
@@ -197,15 +210,22 @@ async fn the_ledger_says_what_should_have_happened() {
 
     let world = World::start(folder.path(), &clock);
     world.until(JOB_OFF.0).await;
-    world.patch(PAUSED, json!({"state": "Disabled"})).await;
+    for job in ALL_PAUSED {
+        world.patch(job, json!({"state": "Disabled"})).await;
+    }
     world.until(JOB_OFF.1).await;
+    let any = Preconditions::default();
     world.patch(PAUSED, json!({"state": "Enabled"})).await;
+    world.patch(PAUSED_THEN_EDITED, json!({"state": "Enabled", "recurrence": edited()})).await;
+    let replacement = body(&edited(), &json!("last"));
+    world.app.put_job(&path("on"), PAUSED_THEN_REPLACED, &replacement, &any).await.expect("replaced");
+    world.app.delete_job(&path("on"), PAUSED_THEN_DELETED, &any).await.expect("deleted");
     world.until(COLLECTION_OFF.0).await;
     world.app.switch_collection(&path("off"), false).await.expect("switched");
     world.until(COLLECTION_OFF.1).await;
     world.app.switch_collection(&path("off"), true).await.expect("switched");
     world.until(EDIT).await;
-    world.patch(EDITED, json!({"recurrence": {"frequency": "day", "interval": 1}})).await;
+    world.patch(EDITED, json!({"recurrence": edited()})).await;
     world.until(DELETION).await;
     world.app.delete_job(&path("on"), DELETED, &Preconditions::default()).await.expect("deleted");
     world.until(END).await;
@@ -215,9 +235,18 @@ async fn the_ledger_says_what_should_have_happened() {
         let expected = expected(name, &recurrence, &catch_up, written[name]);
         let found = expanded(name, &ledger, &recurrence, written[name]);
         assert_eq!(found, expected, "{name}");
-        if name != DELETED {
+        if name == PAUSED_THEN_REPLACED {
+            // It counts anew.
+            let since = expected.into_iter().filter(|(due, _)| *due > at(JOB_OFF.1)).collect();
+            check_counters(&world.app, &path(collection), name, &since).await;
+        } else if ![DELETED, PAUSED_THEN_DELETED].contains(&name) {
             check_counters(&world.app, &path(collection), name, &expected).await;
         }
+    }
+    for stored in ledger.iter().filter(|stored| stored.entry.fate == Fate::Skipped) {
+        let paused = ALL_PAUSED.contains(&stored.job.as_str());
+        let reason = if paused { Reason::JobDisabled } else { Reason::CollectionDisabled };
+        assert_eq!(stored.entry.reason, Some(reason), "{stored:?}");
     }
     for (name, state) in [("counted", "completed"), ("ended", "completed"), ("minutes", "enabled")] {
         let stored = world.app.job(&path("on"), name).await.expect(name);
@@ -230,6 +259,19 @@ async fn the_ledger_says_what_should_have_happened() {
 
 type Fates = BTreeMap<Timestamp, Fate>;
 
+/// What some jobs are edited to, and when.
+fn edited() -> Value {
+    json!({"frequency": "day", "interval": 1})
+}
+
+fn edited_at(name: &str) -> Option<Timestamp> {
+    match name {
+        EDITED => Some(at(EDIT)),
+        PAUSED_THEN_REPLACED | PAUSED_THEN_EDITED => Some(at(JOB_OFF.1)),
+        _ => None,
+    }
+}
+
 /// What should have become of each occurrence, from the calendar and from what was done.
 fn expected(name: &str, recurrence: &Value, catch_up: &Value, written: Timestamp) -> Fates {
     let mut fates = Fates::new();
@@ -237,9 +279,9 @@ fn expected(name: &str, recurrence: &Value, catch_up: &Value, written: Timestamp
     let tried = |due| if failures(name, due) > 2 { Fate::Faulted } else { Fate::Ran };
     let within = |due: Timestamp, span: (&str, &str)| at(span.0) < due && due < at(span.1);
     let end = match name {
-        EDITED => at(EDIT),
         DELETED => at(DELETION),
-        _ => at(END),
+        PAUSED_THEN_DELETED => at(JOB_OFF.1),
+        _ => edited_at(name).unwrap_or(at(END)),
     };
     let occurrences: Vec<Timestamp> = occurrences(&rule, end);
     let in_outage: Vec<Timestamp> = occurrences.iter().copied().filter(|due| within(*due, OUTAGE)).collect();
@@ -257,7 +299,7 @@ fn expected(name: &str, recurrence: &Value, catch_up: &Value, written: Timestamp
                 (true, Fate::Ran) => Fate::RanLate,
                 (true, fate) => fate,
             }
-        } else if (name == PAUSED && within(due, JOB_OFF))
+        } else if (ALL_PAUSED.contains(&name) && within(due, JOB_OFF))
             || (name.starts_with("off-") && within(due, COLLECTION_OFF))
         {
             Fate::Skipped
@@ -266,9 +308,9 @@ fn expected(name: &str, recurrence: &Value, catch_up: &Value, written: Timestamp
         };
         fates.insert(due, fate);
     }
-    if name == EDITED {
-        let daily = rule_of(&json!({"frequency": "day", "interval": 1}), at(EDIT));
-        fates.extend(occurrences_from(&daily, at(EDIT), at(END)).into_iter().map(|due| (due, tried(due))));
+    if let Some(begin) = edited_at(name) {
+        let daily = rule_of(&edited(), begin);
+        fates.extend(occurrences_from(&daily, begin, at(END)).into_iter().map(|due| (due, tried(due))));
     }
     fates
 }

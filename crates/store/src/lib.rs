@@ -21,17 +21,19 @@ mod bell;
 mod claim;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod group;
 mod snapshot;
 mod sqlite;
 
 use async_trait::async_trait;
 use model::{
-    Collection, CollectionPath, Definition, Execution, Fate, HistoryEntry, HistoryStatus, Job, JobState,
-    LedgerEntry, Plan, Timestamp, Uuid,
+    Collection, CollectionPath, Definition, Execution, Fate, GroupPath, HistoryEntry, HistoryStatus, Job,
+    JobState, LedgerEntry, Plan, Timestamp, Uuid,
 };
 
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
+pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, SqliteSettings, SqliteStore};
 
@@ -260,6 +262,31 @@ pub trait Store: Send + Sync + 'static {
     /// Rings after every change that may make something due earlier.
     fn bell(&self) -> &Bell;
 
+    /// The subscriptions in which there is a group, sorted in any case.
+    async fn subscriptions(&self, page: Page) -> Result<Vec<String>>;
+
+    /// A group, by its path in any case.
+    async fn group(&self, path: &GroupPath) -> Result<Option<StoredGroup>>;
+
+    /// Groups of a subscription, sorted by name in any case; only those with a tag, if one is given.
+    async fn groups(
+        &self,
+        subscription: &str,
+        tag: Option<&TagQuery>,
+        page: Page,
+    ) -> Result<Vec<StoredGroup>>;
+
+    /// Writes a group.
+    async fn put_group(&self, write: GroupWrite) -> Result<Written>;
+
+    /// Deletes a group with its collections, as [`delete_collection`](Self::delete_collection) does, all at once.
+    async fn delete_group(
+        &self,
+        path: &GroupPath,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted>;
+
     /// A collection, by its path in any case.
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>>;
 
@@ -271,7 +298,8 @@ pub trait Store: Send + Sync + 'static {
         page: Page,
     ) -> Result<Vec<StoredCollection>>;
 
-    /// Writes a collection. One that is no longer enabled takes back what of its jobs is claimed and not begun.
+    /// Writes a collection. A new one brings its group along, where nobody made it. One that is no longer enabled takes
+    /// back what of its jobs is claimed and not begun.
     async fn put_collection(&self, write: CollectionWrite) -> Result<Written>;
 
     /// Deletes a collection with its jobs and their history. What was in flight is entered in the ledger.

@@ -4,28 +4,25 @@
 //! use model::{CollectionPath, Plan, Plans};
 //!
 //! let body = serde_json::json!({"location": "westus", "properties": {"sku": {"name": "free"}}});
-//! let request = wire::collection::read(&body, &Plans::default())?;
+//! let request = wire::collection::read(&body, None, &Plans::default())?;
 //! assert_eq!(request.plan, Plan::Free);
 //! let path = CollectionPath { subscription: "s".into(), group: "g".into(), name: "c".into() };
-//! let answer = wire::collection::write(&request.collection(path));
+//! let answer = wire::collection::write(&request.collection(path), Default::default());
 //! assert_eq!(answer["location"], "West US");
 //! assert_eq!(answer["properties"].to_string(), r#"{"sku":{"name":"Free"},"state":"Enabled"}"#);
 //! # Ok::<(), recurrence::Faults>(())
 //! ```
 
-mod regions;
-
 use ::recurrence::{Fault, Faults, Frequency};
 use model::{Collection, CollectionPath, CollectionState, MaxRecurrence, Plan, Plans, Quota};
 use serde_json::{Map, Value, json};
 
+use crate::dialect::Dialect;
 use crate::members::{self, Given, Names, Object, Reader};
 use crate::merge::{self, Merge};
 use crate::path;
 use crate::recurrence::{DOCUMENT, FREQUENCY, INTERVAL, PROPERTIES, STATE};
-
-/// Where a collection is that does not say. Clients of the old service always said it.
-const NOWHERE: &str = "Local";
+use crate::regions;
 
 /// A job collection as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +46,7 @@ impl CollectionRequest {
     pub fn collection(&self, path: CollectionPath) -> Collection {
         Collection {
             path,
-            location: self.location.clone().unwrap_or_else(|| NOWHERE.to_owned()),
+            location: self.location.clone().unwrap_or_else(|| regions::NOWHERE.to_owned()),
             tags: self.tags.clone(),
             plan: self.plan,
             state: self.state.unwrap_or(CollectionState::Enabled),
@@ -72,8 +69,9 @@ const STATES: [(&str, CollectionState); 3] = [
     ("Suspended", CollectionState::Suspended),
 ];
 
-/// Reads the body of a PUT; or says all that is wrong with it. A quota may stay below the plan, not go beyond it.
-pub fn read(body: &Value, plans: &Plans) -> Result<CollectionRequest, Faults> {
+/// Reads the body of a PUT; or says all that is wrong with it. A quota may stay below the plan, not go beyond it. `standing`
+/// is the plan of the collection that the body replaces.
+pub fn read(body: &Value, standing: Option<Plan>, plans: &Plans) -> Result<CollectionRequest, Faults> {
     let mut reader = Reader::default();
     let allowed =
         "an object such as {\"location\": \"West US\", \"properties\": {\"sku\": {\"name\": \"Standard\"}}}";
@@ -85,7 +83,7 @@ pub fn read(body: &Value, plans: &Plans) -> Result<CollectionRequest, Faults> {
     let properties = reader.member(&collection, PROPERTIES).and_then(|given| {
         reader.object(given, &[SKU, STATE, QUOTA], "an object such as {\"sku\": {\"name\": \"Standard\"}}")
     });
-    let plan = properties.as_ref().and_then(|properties| plan(&mut reader, properties));
+    let plan = properties.as_ref().and_then(|properties| plan(&mut reader, properties, standing));
     let plan = plan.unwrap_or(Plan::Standard);
     let state = properties.as_ref().and_then(|properties| reader.member(properties, STATE));
     let state = state.and_then(|given| reader.choice(&given, &STATES, "Enabled, Disabled or Suspended"));
@@ -102,14 +100,15 @@ pub fn read(body: &Value, plans: &Plans) -> Result<CollectionRequest, Faults> {
     })
 }
 
-fn plan(reader: &mut Reader, properties: &Object<'_>) -> Option<Plan> {
+fn plan(reader: &mut Reader, properties: &Object<'_>, standing: Option<Plan>) -> Option<Plan> {
     let given = reader.member(properties, SKU)?;
     let sku = reader.object(given, &[NAME], "an object such as {\"name\": \"Standard\"}")?;
     let given = reader.member(&sku, NAME)?;
     let [free, standard, p10, p20] = Plan::ALL.map(|plan| (plan.name(), plan));
-    // What P10Premium was called before 2016-03-01 (Scenario_JobCollectionCreateUpdateDelete of 2016-01-04).
-    let old_name = ("Premium", Plan::P10Premium);
-    let allowed = "Free, Standard, P10Premium or P20Premium";
+    // What P10Premium was called before 2016-03-01 (Scenario_JobCollectionCreateUpdateDelete of 2016-01-04). A client that
+    // reads `Premium` where P20Premium is meant, and writes it back, does not ask for fewer jobs.
+    let old_name = ("Premium", standing.filter(|plan| *plan == Plan::P20Premium).unwrap_or(Plan::P10Premium));
+    let allowed = "Free, Standard, P10Premium or P20Premium; Premium in older api-versions";
     reader.choice(&given, &[free, standard, p10, p20, old_name], allowed)
 }
 
@@ -187,18 +186,18 @@ pub fn patch(stored: &Collection, body: &Value, plans: &Plans) -> Result<Collect
         let allowed = "an object such as {\"tags\": {\"department\": \"marketing\"}}";
         return Err(Fault::new(DOCUMENT, members::shown(body), allowed).into());
     }
-    let mut whole = write(stored);
+    let mut whole = write(stored, Dialect::default());
     merge::into_value(&mut whole, body, "", &Plain);
-    read(&whole, plans)
+    read(&whole, Some(stored.plan), plans)
 }
 
 /// The collection as the API answers it. A quota that was not given is not shown (python_test_scheduler).
-pub fn write(collection: &Collection) -> Value {
+pub fn write(collection: &Collection, dialect: Dialect) -> Value {
     let state =
         STATES.iter().find(|(_, state)| *state == collection.state).map_or("Enabled", |(name, _)| name);
-    let mut properties = json!({"sku": {"name": collection.plan.name()}, "state": state});
+    let mut properties = json!({"sku": {"name": dialect.version.plan_name(collection.plan)}, "state": state});
     if let Some(quota) = &collection.quota {
-        properties["quota"] = write_quota(quota);
+        properties["quota"] = write_quota(quota, dialect);
     }
     let mut answer = Map::new();
     let mut put = |name: &str, value: Value| answer.insert(name.to_owned(), value);
@@ -207,17 +206,14 @@ pub fn write(collection: &Collection) -> Value {
     put("name", collection.path.name.as_str().into());
     put("location", collection.location.as_str().into());
     if let Some(tags) = &collection.tags {
-        put(
-            "tags",
-            tags.iter().map(|(name, tag)| (name.clone(), tag.clone().into())).collect::<Map<_, _>>().into(),
-        );
+        put("tags", members::object_of(tags));
     }
     put("properties", properties);
     answer.into()
 }
 
 /// `maxJobOccurrence` was never recorded; its place is that of the API's description.
-fn write_quota(quota: &Quota) -> Value {
+fn write_quota(quota: &Quota, dialect: Dialect) -> Value {
     let mut written = Map::new();
     let mut put = |name: Names, value: Option<Value>| {
         if let Some(value) = value {
@@ -227,6 +223,7 @@ fn write_quota(quota: &Quota) -> Value {
     put(MAX_JOB_COUNT, quota.max_job_count.map(Value::from));
     put(MAX_JOB_OCCURRENCE, quota.max_job_occurrence.map(Value::from));
     let max = quota.max_recurrence;
-    put(MAX_RECURRENCE, max.map(|max| json!({"frequency": max.frequency.name(), "interval": max.interval})));
+    let frequency = |max: &MaxRecurrence| dialect.enum_case.spell(max.frequency.name());
+    put(MAX_RECURRENCE, max.map(|max| json!({"frequency": frequency(&max), "interval": max.interval})));
     written.into()
 }

@@ -1,7 +1,7 @@
 //! Errors as the API says them: `{"error": {"code", "message", "details"?}}`.
 //!
 //! The shape without `details` is that of TestCreateHttpJob (`NotFound`) and TestCreateJobCollection
-//! (`ResourceNotFound`); `details` come along where a body has several faults.
+//! (`ResourceNotFound`); `details` come along where something in a body is to blame.
 
 use ::recurrence::{Fault, Faults};
 use serde_json::{Value, json};
@@ -34,28 +34,32 @@ pub fn listed<'a>(code: &str, message: &str, faults: impl IntoIterator<Item = (&
     json!({"error": {"code": code, "message": message, "details": details}})
 }
 
-/// The error of a body with faults: one is said in the message, of several each in a detail with its path as `target`.
+/// The error of a body with faults. The message says the first; each has a detail with its path as `target`, also when
+/// there is only one, so that a program finds the path always in the same place.
 ///
 /// ```
 /// use recurrence::{Fault, Faults};
+/// use wire::error::BAD_REQUEST;
 ///
 /// let fault = |field: &str| Fault::missing(field, "a text");
-/// let one = wire::error::faults(&fault("location").into());
+/// let one = wire::error::faults(BAD_REQUEST, &fault("location").into());
 /// assert_eq!(one["error"]["message"], "location: missing; allowed: a text");
-/// let two = wire::error::faults(&Faults::check(vec![fault("a"), fault("b")]).unwrap_err());
+/// assert_eq!(one["error"]["details"][0]["target"], "location");
+/// let two = wire::error::faults(BAD_REQUEST, &Faults::check(vec![fault("a"), fault("b")]).unwrap_err());
+/// assert_eq!(two["error"]["message"], "The request has 2 faults; the first is a: missing; allowed: a text");
 /// assert_eq!(two["error"]["details"][1]["target"], "b");
 /// ```
-pub fn faults(faults: &Faults) -> Value {
+pub fn faults(code: &str, faults: &Faults) -> Value {
     let all: Vec<&Fault> = faults.iter().collect();
-    if let [only] = all[..] {
-        return body(BAD_REQUEST, &only.to_string());
-    }
     let first = all.first().map(ToString::to_string).unwrap_or_default();
-    let message = format!("The request has {} faults; the first is {first}", all.len());
+    let message = match all.len() {
+        1 => first,
+        several => format!("The request has {several} faults; the first is {first}"),
+    };
     let details: Vec<Value> = all
         .into_iter()
         .take(MOST_DETAILS)
-        .map(|fault| json!({"code": BAD_REQUEST, "target": fault.field, "message": fault.to_string()}))
+        .map(|fault| json!({"code": code, "target": fault.field, "message": fault.to_string()}))
         .collect();
-    json!({"error": {"code": BAD_REQUEST, "message": message, "details": details}})
+    json!({"error": {"code": code, "message": message, "details": details}})
 }

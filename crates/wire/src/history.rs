@@ -3,6 +3,7 @@
 use model::{CollectionPath, HistoryEntry, HistoryStatus, Timestamp};
 use serde_json::{Map, Value, json};
 
+use crate::dialect::Dialect;
 use crate::{date_time, path};
 
 /// The last tick of the year 9999, counted from the year 1 in units of 100 ns.
@@ -16,7 +17,13 @@ const TICK: i128 = 100;
 ///
 /// `status` is left out where the attempt completed, as the service left out the first value of that enum; clients take
 /// a missing one for completed (Scenario_JobHistoryList, and that of 2015-11-13 for `failed`).
-pub fn write(collection: &CollectionPath, job: &str, serial: i64, entry: &HistoryEntry) -> Value {
+pub fn write(
+    collection: &CollectionPath,
+    job: &str,
+    serial: i64,
+    entry: &HistoryEntry,
+    dialect: Dialect,
+) -> Value {
     let name = name(entry.started_at, serial);
     let mut properties = Map::new();
     let mut put = |name: &str, value: Value| properties.insert(name.to_owned(), value);
@@ -24,7 +31,7 @@ pub fn write(collection: &CollectionPath, job: &str, serial: i64, entry: &Histor
     put("endTime", date_time::write(entry.ended_at).into());
     put("expectedExecutionTime", date_time::write(entry.expected_at).into());
     if entry.status != HistoryStatus::Completed {
-        put("status", entry.status.name().into());
+        put("status", dialect.enum_case.spell(entry.status.name()).into());
     }
     put("message", entry.message.as_str().into());
     put("retryCount", entry.retry_count.into());
@@ -76,7 +83,8 @@ mod tests {
         };
         let times = r#""startTime":"2027-01-01T00:00:01.5Z","endTime":"2027-01-01T00:00:02Z","expectedExecutionTime":"2027-01-01T00:00:00Z""#;
         let rest = r#""message":"m","retryCount":1,"repeatCount":2"#;
-        let properties = |entry: &HistoryEntry| write(&path, "j", 7, entry)["properties"].to_string();
+        let properties =
+            |entry: &HistoryEntry| write(&path, "j", 7, entry, Dialect::default())["properties"].to_string();
         assert_eq!(properties(&entry), format!(r#"{{{times},{rest},"actionName":"MainAction"}}"#));
         (entry.status, entry.depth) = (HistoryStatus::Failed, 2);
         assert_eq!(
@@ -86,7 +94,7 @@ mod tests {
         entry.status = HistoryStatus::Postponed;
         assert!(properties(&entry).contains(r#""status":"postponed""#));
 
-        let written = write(&path, "j", 7, &entry);
+        let written = write(&path, "j", 7, &entry, Dialect::default());
         let name = name(entry.started_at, 7);
         assert_eq!(written["name"], format!("c/j/{name}"));
         assert_eq!(written["type"], "Microsoft.Scheduler/jobCollections/jobs/history");

@@ -84,6 +84,11 @@ impl JobRequest {
         }
     }
 
+    /// How many bytes the job is, however its request was indented or escaped.
+    pub fn size(&self) -> usize {
+        write::size(&self.definition(), self.state.unwrap_or(JobState::Enabled))
+    }
+
     /// Faults that were found in the request later, such as those of [`model::admission`], with paths as the body has
     /// them: `action.request.uri` becomes `properties.action.request.uri`, or what stands there in its case.
     pub fn placed(&self, faults: Vec<Fault>) -> Vec<Fault> {

@@ -12,8 +12,8 @@
 //! Whether a well-formed job may be kept is not for this crate to say: [`model::admission`] does, and
 //! [`job::JobRequest::placed`] finds the place of its faults in the document.
 //!
-//! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`list::write`] around
-//! them, and [`error`] for what went wrong. Order, casing and oddities are those of recordings of the old service; the
+//! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`group::write`] and [`surroundings`] for what other providers served, [`list::write`] around
+//! them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
 //! name of the recording stands beside each oddity, and `tests/recordings.rs` compares all of them.
 //!
 //! A secret has no way out of here: answers leave it out, faults do not show it, and the one document that holds it,
@@ -39,7 +39,9 @@
 
 pub mod collection;
 pub mod date_time;
+pub mod dialect;
 pub mod error;
+pub mod group;
 pub mod history;
 pub mod job;
 pub mod json;
@@ -49,3 +51,6 @@ mod members;
 mod merge;
 pub mod path;
 pub mod recurrence;
+mod regions;
+pub mod surroundings;
+pub mod version;

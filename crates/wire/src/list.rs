@@ -1,7 +1,7 @@
 //! Lists: which entries are asked for, and how they are answered.
 //!
 //! Filters are the few of OData that clients use: `state eq Enabled` for jobs, and for histories `status`, `actionName`
-//! and spans of `startTime` and `endTime`, joined by `and`. The SDKs write values without quotes
+//! and spans of `startTime` and `endTime`, joined by `and`; parentheses may stand around any of it. The SDKs write values without quotes
 //! (Scenario_JobList, Scenario_JobHistoryList), OData wants quotes: both are read, in any case.
 //!
 //! ```
@@ -14,11 +14,13 @@
 //! # Ok::<(), recurrence::Faults>(())
 //! ```
 
-use ::recurrence::{DATE_TIME_FORMS, Fault, Faults, read_date_time};
+mod clauses;
+
+use ::recurrence::{DATE_TIME_FORMS, Faults, read_date_time};
 use model::{HistoryStatus, JobState, Timestamp};
 use serde_json::{Value, json};
 
-use crate::members::quoted;
+use clauses::{clauses, once, refused};
 
 /// A list as the API answers it; where there is no next page, `nextLink` is null and not absent (Scenario_JobList).
 ///
@@ -100,89 +102,60 @@ impl HistoryFilter {
     }
 }
 
-fn once<T>(place: &mut Option<T>, value: T, clause: &Clause) -> Result<(), Faults> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(clause.fault("each condition once")),
-    }
+/// Which resource groups of a subscription.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GroupFilter {
+    /// Only those with a tag of this name.
+    pub tag_name: Option<String>,
+    /// Only those where it has this value.
+    pub tag_value: Option<String>,
 }
 
-fn refused(value: &str, allowed: &str) -> Faults {
-    Fault::new("$filter", quoted(value), allowed).into()
-}
-
-/// `name operator value`.
-struct Clause {
-    name: String,
-    operator: String,
-    value: String,
-}
-
-impl Clause {
-    fn is(&self, name: &str, operator: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name) && self.operator.eq_ignore_ascii_case(operator)
-    }
-
-    fn word<T: Copy>(&self, words: &[(&str, T)], allowed: &str) -> Result<T, Faults> {
-        let word = words.iter().find(|(word, _)| self.value.eq_ignore_ascii_case(word));
-        word.map(|(_, value)| *value).ok_or_else(|| refused(&self.value, allowed))
-    }
-
-    fn fault(&self, allowed: &str) -> Faults {
-        refused(&format!("{} {} {}", self.name, self.operator, self.value), allowed)
-    }
-}
-
-/// The clauses of a filter, which are joined by `and`.
-fn clauses(filter: &str, example: &str) -> Result<Vec<Clause>, Faults> {
-    let broken = || refused(filter, &format!("conditions such as {example}, joined by and"));
-    // Three words a clause, and between two of them the fourth.
-    let words = words(filter).filter(|words| words.len() % 4 == 3).ok_or_else(broken)?;
-    let clause = |words: &[String]| match words {
-        [name, operator, value, and @ ..] if and.iter().all(|and| and.eq_ignore_ascii_case("and")) => {
-            Ok(Clause { name: name.clone(), operator: operator.clone(), value: value.clone() })
+impl GroupFilter {
+    /// Reads a `$filter`.
+    pub fn read(filter: &str) -> Result<Self, Faults> {
+        let allowed = "tagName eq …, or tagName eq … and tagValue eq …";
+        let mut read = Self::default();
+        for clause in clauses(filter, "tagName eq 'team'")? {
+            let place = match &clause {
+                clause if clause.is("tagName", "eq") => &mut read.tag_name,
+                clause if clause.is("tagValue", "eq") => &mut read.tag_value,
+                clause => return Err(clause.fault(allowed)),
+            };
+            once(place, clause.value.clone(), &clause)?;
         }
-        _ => Err(broken()),
-    };
-    words.chunks(4).map(clause).collect()
+        if read.tag_name.is_none() {
+            return Err(refused(filter, allowed));
+        }
+        Ok(read)
+    }
 }
 
-/// Words between blanks; one in single quotes may hold blanks, and a quote written twice. `datetime'…'` is its text.
-fn words(filter: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut rest = filter.trim_start();
-    while !rest.is_empty() {
-        let prefix = "datetime'";
-        let is_dated = rest.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-        let quoted = if is_dated { rest.get(prefix.len()..) } else { rest.strip_prefix('\'') };
-        if let Some(mut text) = quoted {
-            let mut word = String::new();
-            loop {
-                let (part, after) = text.split_once('\'')?;
-                word.push_str(part);
-                match after.strip_prefix('\'') {
-                    Some(after) => {
-                        word.push('\'');
-                        text = after;
-                    }
-                    None => {
-                        text = after;
-                        break;
-                    }
-                }
+/// Which resources of a subscription or a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResourceFilter {
+    /// Only those of this type.
+    pub resource_type: Option<String>,
+}
+
+impl ResourceFilter {
+    /// Reads a `$filter`.
+    pub fn read(filter: &str) -> Result<Self, Faults> {
+        let mut read = Self::default();
+        for clause in clauses(filter, "resourceType eq 'Microsoft.Scheduler/jobCollections'")? {
+            if !clause.is("resourceType", "eq") {
+                return Err(clause.fault("resourceType eq …"));
             }
-            if !text.is_empty() && !text.starts_with(char::is_whitespace) {
-                return None;
-            }
-            words.push(word);
-            rest = text.trim_start();
-        } else {
-            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            words.push(rest[..end].to_owned());
-            rest = rest[end..].trim_start();
+            once(&mut read.resource_type, clause.value.clone(), &clause)?;
         }
+        Ok(read)
     }
-    Some(words)
+
+    /// Whether it lets job collections through, the only resources there are.
+    pub fn includes_collections(&self) -> bool {
+        let asked = self.resource_type.as_deref();
+        asked.is_none_or(|asked| asked.eq_ignore_ascii_case(crate::path::COLLECTION_TYPE))
+    }
 }
 
 #[cfg(test)]
@@ -200,6 +173,8 @@ mod tests {
             ("state eq 'Disabled'", JobState::Disabled),
             ("  State  EQ  completed ", JobState::Completed),
             ("STATE eq 'FAULTED'", JobState::Faulted),
+            ("(state eq Enabled)", JobState::Enabled),
+            ("( ( state eq 'Enabled' ) )", JobState::Enabled),
         ] {
             assert_eq!(JobFilter::read(filter), Ok(JobFilter { state: Some(state) }), "{filter}");
         }
@@ -211,6 +186,10 @@ mod tests {
             ("actionName eq mainaction", HistoryFilter { error_action: Some(false), ..none }),
             (
                 "status eq Failed and actionName eq 'ErrorAction'",
+                HistoryFilter { status: Some(HistoryStatus::Failed), error_action: Some(true), ..none },
+            ),
+            (
+                "(status eq 'Failed') and ((actionName eq ErrorAction))",
                 HistoryFilter { status: Some(HistoryStatus::Failed), error_action: Some(true), ..none },
             ),
             (
@@ -238,6 +217,13 @@ mod tests {
             ("status eq 'Failed", "joined by and"),
             ("status eq 'Failed'x", "joined by and"),
             ("status eq Failed and", "joined by and"),
+            ("(status eq Failed", "joined by and"),
+            ("status eq Failed)", "joined by and"),
+            (")status eq Failed(", "joined by and"),
+            ("()", "joined by and"),
+            ("status (eq) Failed", "joined by and"),
+            ("(status eq Failed) (actionName eq MainAction)", "joined by and"),
+            ("and status eq Failed", "joined by and"),
             ("status eq Failed or actionName eq MainAction", "joined by and"),
             ("status eq Failed and and actionName eq MainAction", "joined by and"),
             ("status eq Failed status eq Failed", "joined by and"),
@@ -257,5 +243,38 @@ mod tests {
         for filter in ["status eq Failed", "state eq Paused", "state eq Enabled and state eq Enabled"] {
             assert!(JobFilter::read(filter).is_err(), "{filter}");
         }
+    }
+
+    #[test]
+    fn filters_of_groups_and_resources() {
+        let text = |text: &str| Some(text.to_owned());
+        for (filter, tag_name, tag_value) in [
+            ("tagName eq 'team'", text("team"), None),
+            ("tagname eq 'team' and tagvalue eq 'a b'", text("team"), text("a b")),
+            ("(tagValue eq x) and (tagName eq it)", text("it"), text("x")),
+        ] {
+            assert_eq!(GroupFilter::read(filter), Ok(GroupFilter { tag_name, tag_value }), "{filter}");
+        }
+        for filter in ["", "tagValue eq x", "name eq g", "tagName eq a and tagName eq b", "tagName ne a"] {
+            assert!(GroupFilter::read(filter).is_err(), "{filter}");
+        }
+        for (filter, includes) in [
+            ("resourceType eq 'microsoft.scheduler/JOBCOLLECTIONS'", true),
+            ("resourceType eq Microsoft.Web/sites", false),
+        ] {
+            let read = ResourceFilter::read(filter).expect(filter);
+            assert_eq!(read.includes_collections(), includes, "{filter}");
+        }
+        assert!(ResourceFilter::default().includes_collections());
+        for filter in ["location eq 'x'", "resourceType", "resourceType eq a and resourceType eq b"] {
+            assert!(ResourceFilter::read(filter).is_err(), "{filter}");
+        }
+    }
+
+    #[test]
+    fn a_filter_of_parentheses_alone_ends() {
+        let deep = "(".repeat(100_000);
+        assert!(JobFilter::read(&deep).is_err());
+        assert!(JobFilter::read(&format!("{deep}state eq Enabled{}", ")".repeat(100_000))).is_ok());
     }
 }

@@ -275,6 +275,11 @@ fn whole_number(value: &Value) -> Option<i64> {
     })
 }
 
+/// Texts with names, as an object.
+pub(crate) fn object_of(texts: &[(String, String)]) -> Value {
+    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect::<Map<_, _>>().into()
+}
+
 /// A value as a fault shows it.
 pub(crate) fn shown(value: &Value) -> String {
     match value {

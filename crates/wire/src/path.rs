@@ -1,7 +1,9 @@
 //! Resource ids, in the API's canonical case; names keep the case they were created with.
 
-use model::CollectionPath;
+use model::{CollectionPath, GroupPath};
 
+/// The type of a resource group.
+pub const GROUP_TYPE: &str = "Microsoft.Resources/resourceGroups";
 /// The type of a job collection.
 pub const COLLECTION_TYPE: &str = "Microsoft.Scheduler/jobCollections";
 /// The type of a job.
@@ -20,6 +22,11 @@ pub const HISTORY_TYPE: &str = "Microsoft.Scheduler/jobCollections/jobs/history"
 pub fn collection_id(path: &CollectionPath) -> String {
     let CollectionPath { subscription, group, name } = path;
     format!("/subscriptions/{subscription}/resourceGroups/{group}/providers/{COLLECTION_TYPE}/{name}")
+}
+
+/// The id of a resource group.
+pub fn group_id(path: &GroupPath) -> String {
+    format!("/subscriptions/{}/resourceGroups/{}", path.subscription, path.name)
 }
 
 /// The id of a job.

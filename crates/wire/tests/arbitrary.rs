@@ -6,9 +6,10 @@ use common::{job, now, path};
 use model::Plans;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use wire::dialect::Dialect;
 
 /// Names that lead into the readers, and a few that do not.
-const NAMES: [&str; 52] = [
+const NAMES: [&str; 53] = [
     "properties",
     "action",
     "type",
@@ -30,6 +31,7 @@ const NAMES: [&str; 52] = [
     "queueName",
     "sasToken",
     "message",
+    "delivery",
     "serviceBusQueueMessage",
     "serviceBusTopicMessage",
     "topicPath",
@@ -62,7 +64,7 @@ const NAMES: [&str; 52] = [
     "quota",
     "x",
 ];
-const TEXTS: [&str; 22] = [
+const TEXTS: [&str; 23] = [
     "",
     "Http",
     "StorageQueue",
@@ -82,6 +84,7 @@ const TEXTS: [&str; 22] = [
     "2027-02-01",
     "last",
     "skip",
+    "raw",
     "SharedAccessKey",
     "a\r\nb",
     "é",
@@ -158,7 +161,7 @@ proptest! {
     fn jobs(body in body(), patch in body()) {
         if let Ok(request) = wire::job::read(&body, now()) {
             let first = job("j", &request);
-            let answer = wire::job::write(&path(), &first);
+            let answer = wire::job::write(&path(), &first, Dialect::default());
             // All that an answer leaves out are secrets.
             let unchanged = wire::job::patch(&first.definition, first.state, &json!({}), now()).expect("nothing new");
             prop_assert_eq!(unchanged.request.definition(), first.definition.clone());
@@ -169,10 +172,10 @@ proptest! {
             let echo = wire::job::patch(&first.definition, first.state, &echoed, now()).expect("an answer is a patch");
             prop_assert_eq!(&echo.request.action, &first.definition.action);
             prop_assert!(!echo.timing_changed, "{}", echoed);
-            prop_assert_eq!(wire::job::write(&path(), &job("j", &echo.request)), answer);
+            prop_assert_eq!(wire::job::write(&path(), &job("j", &echo.request), Dialect::default()), answer);
             if let Err(faults) = wire::job::patch(&first.definition, first.state, &patch, now()) {
                 prop_assert!(faults.iter().count() > 0);
-                let _ = wire::error::faults(&faults);
+                let _ = wire::error::faults(wire::error::BAD_REQUEST, &faults);
             }
         }
     }
@@ -180,9 +183,9 @@ proptest! {
     #[test]
     fn collections(body in body(), patch in body()) {
         let plans = Plans::default();
-        if let Ok(request) = wire::collection::read(&body, &plans) {
+        if let Ok(request) = wire::collection::read(&body, None, &plans) {
             let collection = request.collection(path());
-            let again = wire::collection::read(&wire::collection::write(&collection), &plans).expect("an answer is a body");
+            let again = wire::collection::read(&wire::collection::write(&collection, Dialect::default()), None, &plans).expect("an answer is a body");
             prop_assert_eq!(again.collection(path()), collection.clone());
             let _ = wire::collection::patch(&collection, &patch, &plans);
         }

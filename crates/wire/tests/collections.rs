@@ -4,10 +4,11 @@ mod common;
 
 use model::{Collection, CollectionState, Plan, Plans};
 use serde_json::{Value, json};
+use wire::dialect::Dialect;
 
 #[track_caller]
 fn collection(body: &Value) -> Collection {
-    let request = wire::collection::read(body, &Plans::default());
+    let request = wire::collection::read(body, None, &Plans::default());
     request.unwrap_or_else(|faults| panic!("{body}: {faults}")).collection(common::path())
 }
 
@@ -32,17 +33,17 @@ fn what_is_sent_and_what_comes_back() {
         ),
     ] {
         let collection = collection(&body);
-        let answer = wire::collection::write(&collection);
+        let answer = wire::collection::write(&collection, Dialect::default());
         let expected = format!(
             r#"{{"id":"/subscriptions/sub/resourceGroups/Group/providers/Microsoft.Scheduler/jobCollections/Coll","type":"Microsoft.Scheduler/jobCollections","name":"Coll",{answered}}}"#
         );
         assert_eq!(answer.to_string(), expected, "{body}");
-        let again = wire::collection::read(&answer, &Plans::default()).expect("an answer is a body");
+        let again = wire::collection::read(&answer, None, &Plans::default()).expect("an answer is a body");
         assert_eq!(again.ignored, [""; 0]);
         assert_eq!(again.collection(common::path()), collection, "{body}");
     }
     let body = json!({"etag": 1, "properties": {"Quota": {"maxJobs": 1}, "sku": {"tier": "x"}}});
-    let ignored = wire::collection::read(&body, &Plans::default()).expect("a collection").ignored;
+    let ignored = wire::collection::read(&body, None, &Plans::default()).expect("a collection").ignored;
     assert_eq!(ignored, ["etag", "properties.sku.tier", "properties.Quota.maxJobs"]);
 }
 
@@ -111,7 +112,7 @@ fn bodies_that_are_refused() {
             "every 3600 seconds, as on the plan Free",
         ),
     ] {
-        let faults = wire::collection::read(&body, &Plans::default()).expect_err("a fault");
+        let faults = wire::collection::read(&body, None, &Plans::default()).expect_err("a fault");
         let found: Vec<_> = faults.iter().map(|fault| fault.field.as_str()).collect();
         assert_eq!(found, [path], "{body}");
         assert!(faults.to_string().contains(says), "{body}: {faults}");
@@ -122,6 +123,6 @@ fn bodies_that_are_refused() {
     // A plan whose fastest is a day allows days, though some have only 23 hours.
     let mut plans = Plans::default();
     plans.standard.fastest = std::time::Duration::from_secs(24 * 3600);
-    assert!(wire::collection::read(&quota(every("day", json!(1))), &plans).is_ok());
-    assert!(wire::collection::read(&quota(every("hour", json!(23))), &plans).is_err());
+    assert!(wire::collection::read(&quota(every("day", json!(1))), None, &plans).is_ok());
+    assert!(wire::collection::read(&quota(every("hour", json!(23))), None, &plans).is_err());
 }

@@ -285,6 +285,11 @@ fn messages() {
             "properties.action.queueMessage.message".into(),
             "a text",
         ),
+        (
+            queue(json!({"storageAccount": "a", "queueName": "q", "sasToken": "s", "delivery": "pigeon"})),
+            "properties.action.queueMessage.delivery".into(),
+            "envelope, raw or base64",
+        ),
         (bus(json!({"namespace": null})), bus_path("namespace"), "missing"),
         (bus(json!({"queueName": null, "topicPath": "t"})), bus_path("queueName"), "missing"),
         (bus(json!({"transportType": "carrier pigeon"})), bus_path("transportType"), "NetMessaging or AMQP"),

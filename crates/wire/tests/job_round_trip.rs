@@ -5,6 +5,7 @@ mod common;
 use common::{answer, job, now, path, read};
 use model::JobState;
 use serde_json::{Value, json};
+use wire::dialect::Dialect;
 use wire::job::Patched;
 
 /// A body with everything that a job can have, in the API's own order.
@@ -20,7 +21,7 @@ fn everything() -> Value {
             "type": "Https",
             "retryPolicy": {"retryType": "fixed", "retryInterval": "PT1H30M", "retryCount": 3},
             "errorAction": {
-                "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": "s1", "message": "m"},
+                "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": "s1", "message": "m", "delivery": "raw"},
                 "type": "StorageQueue",
                 "retryPolicy": {"retryType": "none"},
                 "errorAction": {
@@ -113,6 +114,14 @@ fn casing_and_forms() {
             r#"{"startTime":"2027-03-01T00:00:00Z","action":{"request":{"uri":"http://a","method":"GET"},"type":"Http","retryPolicy":{"retryType":"fixed","retryInterval":"1.00:00:00"}},"recurrence":{"frequency":"week","interval":1,"schedule":{"hours":[5],"weekDays":["monday"]}},"state":"disabled"}"#,
         ),
         (
+            r#"{"properties":{"action":{"type":"storagequeue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s","message":"m"}},"state":"Disabled"}}"#,
+            r#"{"action":{"queueMessage":{"storageAccount":"a","queueName":"q","message":"m"},"type":"StorageQueue"},"state":"disabled"}"#,
+        ),
+        (
+            r#"{"properties":{"action":{"type":"storagequeue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s","Delivery":"Envelope"}},"state":"Disabled"}}"#,
+            r#"{"action":{"queueMessage":{"storageAccount":"a","queueName":"q","delivery":"envelope"},"type":"StorageQueue"},"state":"disabled"}"#,
+        ),
+        (
             r#"{"properties":{"action":{"type":"servicebusqueue","serviceBusQueueMessage":{"queueName":"q","namespace":"n",
                 "authentication":{"sasKey":"k","sasKeyName":"n","type":"sharedaccesskey"},"transportType":"netmessaging",
                 "brokeredMessageProperties":{"ContentType":"x"}}},
@@ -185,7 +194,9 @@ fn status() {
     job.counters.failures = 3;
     job.counters.faulted = 2;
     job.counters.last_execution = Some("2027-01-01T00:00:00.1234567Z".parse().expect("a timestamp"));
-    let status = |job: &model::Job| wire::job::write(&path(), job)["properties"]["status"].to_string();
+    let status = |job: &model::Job| {
+        wire::job::write(&path(), job, Dialect::default())["properties"]["status"].to_string()
+    };
     let counts = r#""executionCount":4,"failureCount":3,"faultedCount":2"#;
     let last = r#""lastExecutionTime":"2027-01-01T00:00:00.1234567Z""#;
     assert_eq!(status(&job), format!(r#"{{{last},"nextExecutionTime":"2027-02-26T08:00:00Z",{counts}}}"#));
@@ -254,6 +265,14 @@ fn a_patch_keeps_what_it_does_not_speak_of() {
                 "type": "storagequeue", "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": "t"},
             }}}),
             to_queue,
+        ),
+        (
+            json!({"properties": {"action": {"errorAction": {"queueMessage": {"delivery": "BASE64"}}}}}),
+            set("/properties/action/errorAction/queueMessage/delivery", json!("base64")),
+        ),
+        (
+            json!({"properties": {"action": {"errorAction": {"queueMessage": {"delivery": null}}}}}),
+            set("/properties/action/errorAction/queueMessage/delivery", Value::Null),
         ),
         (json!({"properties": {"action": {"type": "Http"}}}), set("/properties/action/type", json!("Http"))),
         (json!({"properties": {"action": {"errorAction": null, "retryPolicy": {"retryType": "none"}}}}), {

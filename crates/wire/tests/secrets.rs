@@ -4,6 +4,7 @@ mod common;
 
 use common::{job, now, path};
 use serde_json::{Value, json};
+use wire::dialect::Dialect;
 
 const PLANTED: &str = "PLANTED-5ecret";
 
@@ -43,7 +44,7 @@ fn answers_and_debugging() {
             match wire::job::read(&body(&action), now()) {
                 Ok(request) => {
                     let job = job("j", &request);
-                    silent(&wire::job::write(&path(), &job).to_string());
+                    silent(&wire::job::write(&path(), &job, Dialect::default()).to_string());
                     silent(&format!("{request:?}"));
                     silent(&format!("{job:?}"));
                     let copy = wire::job::concealed(&job.definition, job.state, |_, secret| {
@@ -55,9 +56,9 @@ fn answers_and_debugging() {
                     let patch = json!({"properties": {"startTime": "soon"}});
                     let faults =
                         wire::job::patch(&job.definition, job.state, &patch, now()).expect_err("a fault");
-                    silent(&wire::error::faults(&faults).to_string());
+                    silent(&wire::error::faults(wire::error::BAD_REQUEST, &faults).to_string());
                 }
-                Err(faults) => silent(&wire::error::faults(&faults).to_string()),
+                Err(faults) => silent(&wire::error::faults(wire::error::BAD_REQUEST, &faults).to_string()),
             }
         }
     }
@@ -90,7 +91,7 @@ fn faults() {
                 *action.pointer_mut(&place).expect("a place") = replacement.clone();
                 let Err(faults) = wire::job::read(&body(&action), now()) else { continue };
                 refused += 1;
-                silent(&wire::error::faults(&faults).to_string());
+                silent(&wire::error::faults(wire::error::BAD_REQUEST, &faults).to_string());
                 silent(&format!("{faults:?}"));
             }
         }

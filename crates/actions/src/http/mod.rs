@@ -6,13 +6,15 @@
 mod answer;
 mod clients;
 mod connector;
-mod message;
+pub(crate) mod message;
 mod redirect;
 mod request;
 mod stream;
 pub(crate) mod uri;
 
-use ::http::{HeaderValue, StatusCode, Uri};
+use ::http::{HeaderValue, Request, StatusCode, Uri, header, response::Parts};
+use bytes::Bytes;
+use http_body_util::Full;
 use hyper::{Response, body::Incoming};
 use model::{
     Outcome, Timestamp,
@@ -104,6 +106,29 @@ impl Http {
             outcome.message.push_str(&warning);
         }
         outcome
+    }
+
+    /// One request of another action and its answer, with the beginning of its body: the same client, guard and
+    /// limits. Redirects are answers here.
+    pub(crate) async fn exchange(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<(Parts, Vec<u8>), Fault> {
+        request.headers_mut().insert(header::USER_AGENT, self.user_agent.clone());
+        let mut progress = Progress::new(request.uri().clone());
+        let exchange = async {
+            let answer = self.clients.nobody().request(request).await;
+            let answer =
+                answer.map_err(|error| Fault::of_request(&error, self.settings.max_response_headers))?;
+            progress.status = Some(answer.status());
+            let (head, body) = answer.into_parts();
+            let body = answer::read(body, self.settings.max_response_body, &mut progress).await?;
+            Ok((head, body))
+        };
+        match tokio::time::timeout(self.settings.timeout, exchange).await {
+            Ok(ended) => ended,
+            Err(_) => Err(self.too_late(&progress)),
+        }
     }
 
     async fn walk(

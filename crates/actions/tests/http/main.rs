@@ -7,6 +7,7 @@ mod faults;
 mod redirects;
 mod requests;
 mod server;
+mod storage_queue;
 mod tls;
 
 use std::time::Duration;

@@ -162,17 +162,4 @@ async fn what_is_not_built_fails_and_says_so() {
         "ActiveDirectoryOAuth authentication is not available in this version",
     );
     assert!(server.requests().is_empty(), "nothing is called without the authentication that was asked for");
-
-    let message = model::action::StorageQueueMessage {
-        account: "account".into(),
-        queue: "queue".into(),
-        sas_token: Secret::new("token"),
-        message: None,
-    };
-    let outcome = order(&actions, &Call::StorageQueue(message)).await;
-    assert!(!outcome.success);
-    assert_eq!(
-        outcome.message,
-        "StorageQueue Action - Sending to a storage queue is not available in this version"
-    );
 }

@@ -1,12 +1,15 @@
 //! What can be done with job collections.
 
-use model::{Collection, CollectionPath, CollectionState, Plan};
+use model::{Collection, CollectionPath, CollectionState, GroupPath, Plan};
+use recurrence::Fault;
 use serde_json::Value;
 use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, Written};
 
-use super::jobs::check_name;
-use super::{App, Preconditions, Result, TRIES, too_many_changes};
+use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
 use crate::problem::Problem;
+
+/// The most reasons for a refusal that anybody would read.
+const MOST_PROBLEMS: usize = 100;
 
 /// A collection that was written.
 pub struct PutCollection {
@@ -30,25 +33,46 @@ impl App {
         group: Option<&str>,
         page: Page,
     ) -> Result<Vec<StoredCollection>> {
-        Ok(self.store.collections(subscription, group, page).await?)
+        let found = self.store.collections(subscription, group, page).await?;
+        if let (true, Some(group)) = (found.is_empty(), group) {
+            // An empty group is a list without entries, a group that is not there is none.
+            let path = GroupPath { subscription: subscription.to_owned(), name: group.to_owned() };
+            self.group(&path).await?;
+        }
+        Ok(found)
     }
 
-    /// Creates a collection or replaces it. Its jobs stay.
+    /// Creates a collection or replaces it. Its jobs stay, and so does its state where the body does not say.
     pub async fn put_collection(
         &self,
         path: &CollectionPath,
         body: &Value,
         preconditions: &Preconditions,
     ) -> Result<PutCollection> {
-        let request = wire::collection::read(body, &self.plans).map_err(Problem::faulty)?;
-        self.change_collection(path, preconditions, |existing| {
-            if existing.is_none() {
-                check_name("job collection", &path.name)?;
-            }
-            let at = existing.map_or(path, |existing| &existing.path);
-            Ok((request.collection(at.clone()), request.ignored.clone()))
-        })
-        .await
+        self.change_collection(path, preconditions, |existing| self.collection_of(path, body, existing)).await
+    }
+
+    /// The collection that a PUT makes of the one that is there, and the members of the body that mean nothing.
+    pub(super) fn collection_of(
+        &self,
+        path: &CollectionPath,
+        body: &Value,
+        existing: Option<&Collection>,
+    ) -> Result<(Collection, Vec<String>)> {
+        let standing = existing.map(|existing| existing.plan);
+        let request = wire::collection::read(body, standing, &self.plans).map_err(Problem::faulty)?;
+        if existing.is_none() {
+            names::check_subscription(&path.subscription)?;
+            names::check("job collection", &path.name, self.limits.name)?;
+        }
+        let at = existing.map_or(path, |existing| &existing.path);
+        let mut collection = request.collection(at.clone());
+        // Whoever describes a collection without its state does not mean to use its switch: a template that is
+        // deployed every night must not switch on what an operator has switched off.
+        if let (None, Some(existing)) = (request.state, existing) {
+            collection.state = existing.state;
+        }
+        Ok((collection, request.ignored))
     }
 
     /// Changes parts of a collection.
@@ -85,6 +109,9 @@ impl App {
     ) -> Result<PutCollection> {
         for _ in 0..TRIES {
             let existing = self.store.collection(path).await?;
+            if existing.is_none() {
+                self.check_group(path).await?;
+            }
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
             let old = existing.as_ref().map(|existing| &existing.collection);
             let (mut collection, ignored) = change(old)?;
@@ -118,21 +145,31 @@ impl App {
         }
         let jobs = self.store.all_jobs(&old.path).await?;
         let mut problems = Vec::new();
-        if jobs.len() as u64 > u64::from(is.jobs) {
+        if jobs.len() as u64 > u64::from(is.jobs) && is.jobs < was.jobs {
             problems.push(format!("it holds {} jobs where {} are allowed", jobs.len(), is.jobs));
         }
         for stored in &jobs {
             let (job, now) = (&stored.job, self.clock.now());
-            if let Some(too_fast) = model::admission::quota(&job.rule, &is) {
-                problems.push(format!("job '{}': {too_fast}", job.name));
-            }
-            let (action, catch_up) = (&job.definition.action, job.definition.catch_up);
-            for fault in model::admission::check(&job.rule, action, catch_up, limits.1, &self.limits, now) {
-                problems.push(format!("job '{}': {fault}", job.name));
-            }
+            let misfits = |allowance, plan| {
+                let (action, catch_up) = (&job.definition.action, job.definition.catch_up);
+                let mut faults =
+                    model::admission::check(&job.rule, action, catch_up, plan, &self.limits, now);
+                faults.extend(model::admission::quota(&job.rule, allowance));
+                faults
+            };
+            // What did not fit before, because an operator has lowered a limit since, is no reason to stay.
+            let before = misfits(&was, limits.0);
+            let is_new = |fault: &Fault| !before.iter().any(|old| old.field == fault.field);
+            let new = misfits(&is, limits.1).into_iter().filter(is_new);
+            problems.extend(new.map(|fault| format!("job '{}': {fault}", job.name)));
         }
         if problems.is_empty() {
             return Ok(());
+        }
+        let others = problems.len().saturating_sub(MOST_PROBLEMS);
+        problems.truncate(MOST_PROBLEMS);
+        if others > 0 {
+            problems.push(format!("and {others} more"));
         }
         Err(Problem::conflict(format!(
             "The job collection '{}' does not fit into what is asked for: {}.",
@@ -176,7 +213,8 @@ pub(super) fn no_more_collections(plan: Plan, most: Option<(Plan, u32)>) -> Prob
         );
     }
     Problem::conflict(format!(
-        "The subscription already has {most} job collections of the plan {}.",
+        "The subscription already has {most} job collections of the plan {}, and more are not allowed. Delete one, or \
+         choose another plan.",
         plan.name()
     ))
 }

@@ -10,6 +10,7 @@ use model::{CollectionPath, Job};
 use serde_json::{Map, Value, json};
 use store::{Page, StoredCollection};
 use template::escape;
+use wire::dialect::Dialect;
 
 use super::{App, Result};
 
@@ -112,7 +113,7 @@ impl Export {
             text += &self.close();
             text += &self.opening(&path.group);
         }
-        let mut collection = wire::collection::write(&stored.collection);
+        let mut collection = wire::collection::write(&stored.collection, Dialect::default());
         let mut resource = Map::new();
         resource.insert("type".into(), wire::path::COLLECTION_TYPE.into());
         resource.insert("apiVersion".into(), VERSION.into());

@@ -2,12 +2,12 @@
 
 use model::transition;
 use model::{Action, Collection, CollectionPath, JobState, Timestamp, Uuid};
-use recurrence::Faults;
+use recurrence::{Fault, Faults};
 use serde_json::Value;
 use store::{Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredHistory, StoredJob, Written};
 use wire::job::JobRequest;
 
-use super::{App, Preconditions, Result, TRIES, too_many_changes};
+use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
 use crate::problem::Problem;
 
 /// A job that was written.
@@ -33,7 +33,7 @@ impl App {
             let collection = self.collection(path).await?.collection;
             let existing = self.store.job(path, name).await?;
             if existing.is_none() {
-                check_name("job", name)?;
+                names::check("job", name, self.limits.name)?;
             }
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
             if let Some(existing) = &existing {
@@ -113,11 +113,16 @@ impl App {
         let JobRequest { rule, action, catch_up, accepted_at, .. } = request;
         let mut faults = model::admission::check(rule, action, *catch_up, plan, &self.limits, *accepted_at);
         faults.extend(model::admission::expired(action, before, now));
-        Faults::check(request.placed(faults)).map_err(Problem::faulty)?;
-        match model::admission::quota(&request.rule, &collection.allowance(&self.plans)) {
-            Some(too_fast) => Err(Problem::conflict(too_fast.to_string())),
-            None => Ok(()),
+        let mut faults = request.placed(faults);
+        let size = request.size();
+        if size > self.job_bytes {
+            let allowed = format!("a job of at most {} bytes", self.job_bytes);
+            faults.push(Fault::new("properties", format!("{size} bytes"), allowed));
         }
+        Faults::check(faults).map_err(Problem::faulty)?;
+        let too_fast = model::admission::quota(&request.rule, &collection.allowance(&self.plans));
+        let faults = request.placed(too_fast.into_iter().collect());
+        Faults::check(faults).map_err(Problem::conflicting)
     }
 
     /// Whether it was written; not, when somebody else was faster.
@@ -226,37 +231,4 @@ pub(super) fn refuse_final(name: &str, state: JobState) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// Names are the same for collections and jobs.
-pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
-    const LONGEST: usize = 100;
-    let mut letters = name.chars();
-    let first = letters.next().is_some_and(|first| first.is_ascii_alphanumeric());
-    let rest = letters.all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
-    if first && rest && name.len() <= LONGEST {
-        return Ok(());
-    }
-    Err(Problem::bad_request(format!(
-        "The name of the {what} is '{}'; allowed: 1 to {LONGEST} letters, digits, '-', '_' and '.', beginning with a \
-         letter or digit.",
-        name.chars().take(LONGEST + 20).collect::<String>()
-    )))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::check_name;
-
-    #[test]
-    fn names() {
-        let longest = "x".repeat(100);
-        for name in ["a", "9", "My-job_1.2", &longest] {
-            assert!(check_name("job", name).is_ok(), "{name}");
-        }
-        let too_long = "x".repeat(101);
-        for name in ["", "-a", ".a", "_a", "a b", "a/b", "ä", "a?", &too_long] {
-            assert!(check_name("job", name).is_err(), "{name}");
-        }
-    }
 }

@@ -2,8 +2,10 @@
 
 mod collections;
 pub mod export;
+mod groups;
 pub mod import;
 mod jobs;
+mod names;
 mod preconditions;
 
 use std::sync::Arc;
@@ -11,10 +13,13 @@ use std::sync::Arc;
 use model::admission::Limits;
 use model::{Clock, Plans};
 use store::Store;
+use wire::dialect::EnumCase;
 
 pub use preconditions::{Preconditions, etag};
 
+use crate::config::Config;
 use crate::problem::Problem;
+use crate::rates::Budget;
 
 /// What every use-case needs.
 #[derive(Clone)]
@@ -27,8 +32,34 @@ pub struct App {
     pub plans: Plans,
     /// How large jobs may be.
     pub limits: Limits,
-    /// The most bytes of a job's body.
+    /// The most bytes of a job.
     pub job_bytes: usize,
+    /// How much each subscription may ask.
+    pub budget: Budget,
+    /// How enum values are written where a client does not say.
+    pub enum_case: EnumCase,
+}
+
+impl App {
+    /// With an operator's settings.
+    pub fn configured(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            store,
+            clock,
+            plans: config.plans(),
+            limits: config.admission(),
+            job_bytes: config.limits.job,
+            budget: config.budget(),
+            enum_case: config.api.enum_case.into(),
+        }
+    }
+
+    /// With the settings of the default configuration.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let (plans, limits) = (Plans::default(), Limits::default());
+        let (budget, enum_case) = (Budget::default(), EnumCase::default());
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case }
+    }
 }
 
 /// What a use-case answers.

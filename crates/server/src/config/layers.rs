@@ -39,6 +39,9 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 /// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is.
 const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
 
+/// Sections whose keys the operator names; their values are judged when they are read.
+const OPEN: [&str; 1] = ["storage-queue.accounts"];
+
 /// The configuration in force. `variables` are the environment's.
 pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigFault> {
     let mut settings: Table = DEFAULT.parse().map_err(|error| fault("config.default.toml", error))?;
@@ -87,11 +90,14 @@ fn read_file(path: &Path) -> Result<Table, ConfigFault> {
     text.parse().map_err(|error: toml::de::Error| fault(&path.display().to_string(), error))
 }
 
-/// Lays one table over another in which every key must be.
+/// Lays one table over another in which every key must be, unless the section is open.
 fn merge(under: &mut Table, over: Table, prefix: &str, place: &str) -> Result<(), ConfigFault> {
     for (key, value) in over {
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match (under.get_mut(&key), value) {
+            (None, value) if OPEN.contains(&prefix) => {
+                under.insert(key, value);
+            }
             (None, _) => {
                 let hint = nearest(&key, under.keys().cloned());
                 return Err(fault(&path, format!("there is no such setting{hint} (set in {place})")));
@@ -195,6 +201,7 @@ fn fault(place: &str, problem: impl fmt::Display) -> ConfigFault {
 mod tests {
     use super::*;
     use std::time::Duration;
+    use wire::dialect::EnumCase;
 
     fn with(variables: &[(&str, &str)]) -> Result<Config, ConfigFault> {
         load(&Flags::default(), variables.iter().map(|(name, value)| (name.to_string(), value.to_string())))
@@ -210,8 +217,11 @@ mod tests {
     #[test]
     fn the_default_file_is_what_the_code_takes_for_granted() {
         let config = with(&[]).expect("valid");
+        assert_eq!(config.limits.job, 16 << 10);
         assert_eq!(config.plans(), model::Plans::default());
         assert_eq!(config.admission(), model::admission::Limits::default());
+        assert_eq!(config.budget(), crate::rates::Budget::default());
+        assert_eq!(EnumCase::from(config.api.enum_case), EnumCase::default());
         assert_eq!(config.patience(), model::transition::Patience::default());
         assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
     }
@@ -230,6 +240,18 @@ mod tests {
     }
 
     #[test]
+    fn accounts_are_named_by_the_operator() {
+        let config =
+            with_file("[storage-queue.accounts]\nDev-1 = \"http://127.0.0.1:1/d\"\n").expect("valid");
+        let actions = config.actions();
+        assert_eq!(actions.storage_accounts.named["Dev-1"], "http://127.0.0.1:1/d");
+        assert_eq!(
+            actions.storage_accounts.pattern,
+            actions::ActionSettings::default().storage_accounts.pattern
+        );
+    }
+
+    #[test]
     fn faults_name_the_setting() {
         for (fault, parts) in [
             (with(&[("PUNCTUAL_LISTEM", "x")]), &["PUNCTUAL_LISTEM", "did you mean PUNCTUAL_LISTEN?"][..]),
@@ -240,8 +262,15 @@ mod tests {
             (with_file("[engine]\ncalls = \"3\"\n"), &["engine.calls", "integer"]),
             (with_file("engine = 3\n"), &["engine", "section"]),
             (with_file("listen = \n"), &["punctual.toml", "line 1"]),
+            (
+                with_file("[storage-queue]\naccount = {}\n"),
+                &["storage-queue.account", "did you mean accounts?"],
+            ),
+            (with_file("[storage-queue.accounts]\na = 5\n"), &["storage-queue.accounts.a", "string"]),
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
+            (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),
+            (with(&[("PUNCTUAL_API_WRITES", "0")]), &["api.writes", "nonzero"]),
         ] {
             let text = fault.expect_err(&format!("{parts:?}")).to_string();
             for part in parts {

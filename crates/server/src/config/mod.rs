@@ -7,11 +7,16 @@
 mod duration;
 mod layers;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use actions::{ActionSettings, Endpoints};
 use serde::Deserialize;
+
+use crate::rates::Budget;
 
 pub use layers::{ConfigFault, Flags, load};
 
@@ -26,18 +31,56 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The folder of the embedded store.
     pub data: PathBuf,
+    /// How the API speaks.
+    pub api: Api,
     /// What is logged.
     pub log: Log,
     /// How jobs are run.
     pub engine: Engine,
     /// How calls are made.
     pub http: Http,
+    /// Where storage accounts are.
+    pub storage_queue: StorageQueue,
     /// What is kept how long.
     pub retention: Retention,
     /// How large a job may be.
     pub limits: Limits,
     /// What collections may do.
     pub plans: Plans,
+}
+
+/// How the API speaks.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Api {
+    /// How enum values are written.
+    pub enum_case: EnumCase,
+    /// How many reads a subscription may ask for within a window.
+    pub reads: NonZeroU32,
+    /// How many writes.
+    pub writes: NonZeroU32,
+    /// How long a window is.
+    #[serde(deserialize_with = "duration::read")]
+    pub rate_window: Duration,
+}
+
+/// How enum values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EnumCase {
+    /// As Azure answered.
+    Azure,
+    /// As the API's description has them.
+    Pascal,
+}
+
+impl From<EnumCase> for wire::dialect::EnumCase {
+    fn from(case: EnumCase) -> Self {
+        match case {
+            EnumCase::Azure => Self::Azure,
+            EnumCase::Pascal => Self::Pascal,
+        }
+    }
 }
 
 /// What is logged.
@@ -107,6 +150,16 @@ pub struct Http {
     pub max_answer: u64,
 }
 
+/// Where storage accounts are.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct StorageQueue {
+    /// All that are not named.
+    pub endpoint: String,
+    /// Those that are elsewhere.
+    pub accounts: BTreeMap<String, String>,
+}
+
 /// What is kept how long.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -141,6 +194,8 @@ pub struct Limits {
     pub retry_interval: Duration,
     /// The most missed occurrences that a job may make up for.
     pub catch_up: u32,
+    /// The most characters of a name.
+    pub name: usize,
 }
 
 /// What collections may do, by plan.
@@ -213,8 +268,14 @@ impl Config {
             retries: self.limits.retry_count,
             longest_retry: self.limits.retry_interval,
             catch_up: self.limits.catch_up,
+            name: self.limits.name,
             ..model::admission::Limits::default()
         }
+    }
+
+    /// How much each subscription may ask.
+    pub fn budget(&self) -> Budget {
+        Budget { reads: self.api.reads, writes: self.api.writes, window: self.api.rate_window }
     }
 
     /// How patient the scheduler is.
@@ -223,6 +284,21 @@ impl Config {
             late_after: self.engine.late_after,
             replay_pace: self.engine.replay_pace,
             longest_queue: self.engine.longest_queue,
+        }
+    }
+
+    /// How calls are made, and where to.
+    pub fn actions(&self) -> ActionSettings {
+        ActionSettings {
+            timeout: self.http.timeout,
+            connect_timeout: self.http.connect_timeout,
+            max_redirects: self.http.max_redirects,
+            max_response_body: self.http.max_answer,
+            storage_accounts: Endpoints {
+                pattern: self.storage_queue.endpoint.clone(),
+                named: self.storage_queue.accounts.clone(),
+            },
+            ..ActionSettings::default()
         }
     }
 

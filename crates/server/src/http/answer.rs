@@ -11,6 +11,11 @@ use super::download;
 use super::stream::{self, Chunks};
 use crate::problem::Problem;
 
+/// Who gave an answer that is an error.
+const FAILURE_CAUSE: HeaderName = HeaderName::from_static("x-ms-failure-cause");
+/// The most bytes of member names in a header: many clients and proxies give up on heads of 8 KiB.
+const LONGEST_IGNORED: usize = 2048;
+
 /// What a route answers.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -56,12 +61,26 @@ impl Answer {
         self
     }
 
+    /// Whether Azure's resource manager gave such an answer, and not the scheduler behind it.
+    pub(super) fn is_gateways(&self) -> bool {
+        self.headers.iter().any(|(name, _)| *name == FAILURE_CAUSE)
+    }
+
     /// Names the members of the request's body that mean nothing, so that a misspelt one does not vanish silently.
     pub(super) fn ignoring(self, members: &[String]) -> Self {
         if members.is_empty() {
             return self;
         }
-        self.with(HeaderName::from_static("x-punctual-ignored"), members.join(", "))
+        let mut length = 0;
+        let shown = members.iter().take_while(|member| {
+            length += member.len() + ", ".len();
+            length <= LONGEST_IGNORED
+        });
+        let mut shown: Vec<String> = shown.cloned().collect();
+        if shown.len() < members.len() {
+            shown.push(format!("and {} more", members.len() - shown.len()));
+        }
+        self.with(HeaderName::from_static("x-punctual-ignored"), shown.join(", "))
     }
 
     pub(super) fn into_response(self, ids: &Ids, now: Timestamp) -> Response<Body> {
@@ -95,7 +114,7 @@ impl Answer {
 impl From<Problem> for Answer {
     fn from(problem: Problem) -> Self {
         let body = match &problem.faults {
-            Some(faults) => wire::error::faults(faults),
+            Some(faults) => wire::error::faults(problem.code, faults),
             None if problem.details.is_empty() => wire::error::body(problem.code, &problem.message),
             None => {
                 let details = problem.details.iter().map(|detail| (&*detail.target, &*detail.message));
@@ -103,6 +122,9 @@ impl From<Problem> for Answer {
             }
         };
         let mut answer = Self::json(problem.status, body);
+        if problem.is_gateways() {
+            answer = answer.with(FAILURE_CAUSE, "gateway".to_owned());
+        }
         if let Some(seconds) = problem.retry_after {
             answer = answer.with(header::RETRY_AFTER, seconds.to_string());
         }

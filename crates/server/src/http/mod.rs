@@ -4,13 +4,14 @@
 //! route (`routes`), and dresses what comes back with the headers that every answer of the old service had.
 
 mod answer;
-mod deployments;
 mod download;
+mod meter;
 mod path;
 mod query;
 mod routes;
 mod stream;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -19,25 +20,40 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use serde_json::Value;
 use tokio::time::timeout;
+use wire::dialect::{Dialect, EnumCase};
+use wire::version::Version;
 
 use crate::app::{App, Preconditions};
 use crate::problem::Problem;
+use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
-use path::Resource;
+use meter::Meter;
+use path::{Resource, Versions};
 use query::Query;
 
-/// The api-versions that are spoken.
-const VERSIONS: [&str; 1] = ["2016-03-01"];
+/// Says how enum values are written in the answer.
+const ENUM_CASE: &str = "x-punctual-enum-case";
 
 /// The most bytes of any body; jobs have a lower limit of their own.
 const LARGEST_BODY: usize = 1 << 20;
+
+/// How much larger than a job its request may be: indented, with characters as escapes, with what an answer has besides.
+const ROOM: usize = 4;
 
 /// The longest that a client may take to send its body.
 const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
 /// The API as a service.
 pub fn router(app: App) -> Router {
-    Router::new().fallback(handle).with_state(app)
+    let rates = Arc::new(Rates::new(app.budget));
+    Router::new().fallback(handle).with_state(Served { app, rates })
+}
+
+/// What the handler works with.
+#[derive(Clone)]
+struct Served {
+    app: App,
+    rates: Arc<Rates>,
 }
 
 /// A request, as the routes need it.
@@ -46,68 +62,135 @@ struct Call {
     resource: Resource,
     path: String,
     query: Query,
+    dialect: Dialect,
     headers: HeaderMap,
     body: Bytes,
 }
 
-async fn handle(State(app): State<App>, request: Request<Body>) -> Response<Body> {
+async fn handle(State(Served { app, rates }): State<Served>, request: Request<Body>) -> Response<Body> {
     let ids = Ids::of(request.headers());
-    let answer = match prepare(request).await {
-        Ok(call) => routes::answer(&app, &call).await.unwrap_or_else(Answer::from),
-        Err(problem) => problem.into(),
+    let Some(resource) = Resource::of(request.uri().path()) else {
+        return Answer::from(Problem::no_path(request.uri().path())).into_response(&ids, app.clock.now());
+    };
+    let meter = Meter::of(&resource, request.method());
+    let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
+    let answer = match spent {
+        Some(Spent::UsedUp(seconds)) => Err(Problem::too_many_requests(seconds)),
+        _ => answer(&app, resource, request).await,
+    };
+    let answer = answer.unwrap_or_else(Answer::from);
+    let answer = match spent {
+        Some(spent) => meter.show(answer, spent),
+        None => answer,
     };
     answer.into_response(&ids, app.clock.now())
 }
 
-/// Finds the resource and reads the body.
-async fn prepare(request: Request<Body>) -> Result<Call, Problem> {
+async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result<Answer, Problem> {
+    let call = prepare(app, resource, request).await?;
+    routes::answer(app, &call).await
+}
+
+/// Reads all of a request.
+async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Result<Call, Problem> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
-    let resource = Resource::of(&path).ok_or_else(|| Problem::no_path(&path))?;
     let query = Query::read(head.uri.query().unwrap_or_default())?;
-    // A HEAD is a GET whose body the server leaves out.
-    let method = if head.method == Method::HEAD { Method::GET } else { head.method };
-    if !resource.methods().split(", ").any(|allowed| allowed == method.as_str()) {
+    let is_allowed = |method: &Method| resource.methods().split(", ").any(|one| one == method.as_str());
+    // Where HEAD means nothing of its own, it is a GET whose body the server leaves out.
+    let is_plain_head = head.method == Method::HEAD && !is_allowed(&Method::HEAD);
+    let method = if is_plain_head { Method::GET } else { head.method };
+    if !is_allowed(&method) {
         return Err(Problem::method_not_allowed(method.as_str(), resource.methods()));
     }
-    if resource.is_versioned() {
-        check_version(&query)?;
+    let mut dialect = Dialect::default();
+    match resource.versions() {
+        Versions::None => {}
+        Versions::Scheduler => {
+            dialect.version = version(&query)?;
+            dialect.enum_case = enum_case(&head.headers)?.unwrap_or(app.enum_case);
+        }
+        Versions::ResourceManager => check_date(any_version(&query)?)?,
+        Versions::Any => {
+            any_version(&query)?;
+        }
     }
-    let largest = if resource == Resource::Import { deployments::LARGEST } else { LARGEST_BODY };
+    let largest = if resource == Resource::Import { routes::LARGEST_IMPORT } else { LARGEST_BODY };
     let body = match timeout(SLOWEST_BODY, to_bytes(body, largest)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_)) => return Err(Problem::too_large(largest)),
         Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
     };
-    Ok(Call { method, resource, path, query, headers: head.headers, body })
+    Ok(Call { method, resource, path, query, dialect, headers: head.headers, body })
 }
 
-fn check_version(query: &Query) -> Result<(), Problem> {
-    let known = VERSIONS.join(", ");
-    match query.get("api-version") {
-        None | Some("") => Err(Problem::missing_api_version(&known)),
-        Some(version) if VERSIONS.iter().any(|known| known.eq_ignore_ascii_case(version)) => Ok(()),
-        Some(version) => Err(Problem::unknown_api_version(version, &known)),
+/// The api-version of a call.
+fn version(query: &Query) -> Result<Version, Problem> {
+    let text = any_version(query)?;
+    Version::read(text).ok_or_else(|| Problem::unknown_api_version(text, &known_versions()))
+}
+
+fn any_version(query: &Query) -> Result<&str, Problem> {
+    let given = query.get("api-version").filter(|text| !text.is_empty());
+    given.ok_or_else(|| Problem::missing_api_version(&known_versions()))
+}
+
+fn known_versions() -> String {
+    Version::ALL.map(Version::name).join(", ")
+}
+
+/// Whether a version is one of the form that all versions of the resource manager have.
+fn check_date(version: &str) -> Result<(), Problem> {
+    let is_date = |date: &[u8]| {
+        date.iter()
+            .enumerate()
+            .all(|(i, byte)| if i == 4 || i == 7 { *byte == b'-' } else { byte.is_ascii_digit() })
+    };
+    let is_suffix = |rest: &[u8]| {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+        rest.is_empty() || rest[0] == b'-' && rest.len() > 1 && rest.iter().all(is_plain)
+    };
+    match version.as_bytes().split_at_checked(10) {
+        Some((date, rest)) if is_date(date) && is_suffix(rest) => Ok(()),
+        _ => Err(Problem::malformed_api_version(version)),
+    }
+}
+
+/// How the client wants enum values to be written, if it says so.
+fn enum_case(headers: &HeaderMap) -> Result<Option<EnumCase>, Problem> {
+    let Some(given) = headers.get(ENUM_CASE) else { return Ok(None) };
+    let text = String::from_utf8_lossy(given.as_bytes());
+    match EnumCase::read(&text) {
+        Some(case) => Ok(Some(case)),
+        None => Err(Problem::bad_request(format!(
+            "The header {ENUM_CASE} is '{text}'; allowed: {}.",
+            EnumCase::NAMES.map(|(name, _)| name).join(" or ")
+        ))),
     }
 }
 
 impl Call {
-    fn header(&self, name: header::HeaderName) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
+    /// A header, repeated ones joined. One that is not text stays wrong text: it must not pass for one that is absent.
+    fn header(&self, name: header::HeaderName) -> Option<String> {
+        let values = self.headers.get_all(name);
+        let values: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        (!values.is_empty()).then(|| values.join(", "))
     }
 
     fn preconditions(&self) -> Preconditions {
-        Preconditions::read(self.header(header::IF_MATCH), self.header(header::IF_NONE_MATCH))
+        let [if_match, if_none_match] =
+            [header::IF_MATCH, header::IF_NONE_MATCH].map(|name| self.header(name));
+        Preconditions::read(if_match.as_deref(), if_none_match.as_deref())
     }
 
     /// The body as JSON.
     fn json(&self, most: usize) -> Result<Value, Problem> {
-        let given = self.header(header::CONTENT_TYPE).unwrap_or("application/json");
+        let given = self.header(header::CONTENT_TYPE).unwrap_or_else(|| "application/json".to_owned());
         let kind = given.split(';').next().unwrap_or_default().trim();
         let is_json =
             kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json");
         if !is_json && kind != "text/json" {
-            return Err(Problem::not_json(given));
+            return Err(Problem::not_json(&given));
         }
         if self.body.len() > most {
             return Err(Problem::bad_request(format!(
@@ -119,11 +202,25 @@ impl Call {
             .map_err(|fault| Problem::bad_request(format!("The body is not JSON: {fault}.")))
     }
 
+    /// Scheme and host as the client knows them, which behind a proxy only the proxy can tell.
+    fn base(&self) -> String {
+        // Of several proxies, the first is the one that the client speaks to.
+        let forwarded = |name: &str| {
+            let text = self.headers.get(name).and_then(|value| value.to_str().ok())?;
+            text.split(',').next().map(str::trim).filter(|text| !text.is_empty())
+        };
+        let is_host =
+            |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
+        let host = forwarded("x-forwarded-host").filter(is_host);
+        let asked = self.headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(is_host);
+        let host = host.or(asked).unwrap_or("127.0.0.1");
+        let is_secure =
+            forwarded("x-forwarded-proto").is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+        format!("{}://{host}", if is_secure { "https" } else { "http" })
+    }
+
     /// The URL of another page of the same list.
     fn link(&self, parameter: &str, value: &str) -> String {
-        let host = self.header(header::HOST).unwrap_or("127.0.0.1");
-        let forwarded = self.headers.get("x-forwarded-proto").and_then(|value| value.to_str().ok());
-        let scheme = if forwarded == Some("https") { "https" } else { "http" };
-        format!("{scheme}://{host}{}?{}", self.path, self.query.with(parameter, value))
+        format!("{}{}?{}", self.base(), self.path, self.query.with(parameter, value))
     }
 }

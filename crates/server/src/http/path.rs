@@ -1,6 +1,6 @@
 //! Paths: which resource a URL names. Segments match in any case and keep the case they are written in.
 
-use model::CollectionPath;
+use model::{CollectionPath, GroupPath};
 use percent_encoding::percent_decode_str;
 
 /// What is served.
@@ -20,6 +20,26 @@ pub(crate) enum Resource {
     Run(CollectionPath, String),
     /// A job's history.
     History(CollectionPath, String),
+    /// The resource groups of a subscription.
+    Groups(String),
+    /// One resource group.
+    Group(GroupPath),
+    /// The resources of a subscription, or of one of its groups.
+    Resources { subscription: String, group: Option<String> },
+    /// The subscriptions.
+    Subscriptions,
+    /// One subscription.
+    Subscription(String),
+    /// The places of a subscription.
+    Locations(String),
+    /// The providers of a subscription.
+    Providers(String),
+    /// One provider; also to register it or not.
+    Provider { subscription: String, namespace: String, change: bool },
+    /// What can be done with the provider's resources.
+    Operations,
+    /// Where everything is.
+    Endpoints,
     /// What became of every occurrence.
     Ledger,
     /// A copy of the whole store.
@@ -57,6 +77,15 @@ impl Resource {
             ["api", "export"] => Some(Self::Export),
             ["api", "openapi.json"] => Some(Self::OpenApi),
             ["api", "echo", ..] => Some(Self::Echo),
+            [metadata, endpoints] if is(metadata, "metadata") && is(endpoints, "endpoints") => {
+                Some(Self::Endpoints)
+            }
+            [providers, provider, operations]
+                if is(providers, "providers") && is_ours(provider) && is(operations, "operations") =>
+            {
+                Some(Self::Operations)
+            }
+            [subscriptions] if is(subscriptions, "subscriptions") => Some(Self::Subscriptions),
             [subscriptions, subscription, ref rest @ ..] if is(subscriptions, "subscriptions") => {
                 Self::of_subscription(subscription, rest)
             }
@@ -65,13 +94,46 @@ impl Resource {
     }
 
     fn of_subscription(subscription: &str, rest: &[&str]) -> Option<Self> {
+        let of = |resource: fn(String) -> Self| Some(resource(subscription.to_owned()));
+        match rest {
+            _ if subscription.is_empty() => None,
+            [] => of(Self::Subscription),
+            [part] if is(part, "locations") => of(Self::Locations),
+            [part] if is(part, "providers") => of(Self::Providers),
+            [part] if is(part, "resourceGroups") => of(Self::Groups),
+            [part] if is(part, "resources") => {
+                Some(Self::Resources { subscription: subscription.to_owned(), group: None })
+            }
+            [groups, group] if is(groups, "resourceGroups") => {
+                let path = GroupPath { subscription: subscription.to_owned(), name: (*group).to_owned() };
+                Some(Self::Group(path))
+            }
+            [groups, group, part] if is(groups, "resourceGroups") && is(part, "resources") => {
+                let group = Some((*group).to_owned());
+                Some(Self::Resources { subscription: subscription.to_owned(), group })
+            }
+            [providers, namespace, verb @ ..]
+                if is(providers, "providers")
+                    && matches!(verb, [] | [_])
+                    && verb.iter().all(|verb| is(verb, "register") || is(verb, "unregister")) =>
+            {
+                Some(Self::Provider {
+                    subscription: subscription.to_owned(),
+                    namespace: (*namespace).to_owned(),
+                    change: !verb.is_empty(),
+                })
+            }
+            rest => Self::of_provider(subscription, rest),
+        }
+    }
+
+    fn of_provider(subscription: &str, rest: &[&str]) -> Option<Self> {
         let (group, rest) = match rest {
             [groups, group, rest @ ..] if is(groups, "resourceGroups") => (Some(*group), rest),
             rest => (None, rest),
         };
         let [providers, provider, kind, rest @ ..] = rest else { return None };
-        if !is(providers, "providers") || !is(provider, "Microsoft.Scheduler") || !is(kind, "jobCollections")
-        {
+        if !is(providers, "providers") || !is_ours(provider) || !is(kind, "jobCollections") {
             return None;
         }
         let subscription = subscription.to_owned();
@@ -100,27 +162,96 @@ impl Resource {
     pub(crate) fn methods(&self) -> &'static str {
         match self {
             Self::Collection(_) | Self::Job(..) => "GET, PUT, PATCH, DELETE",
-            Self::Switch(..) | Self::Run(..) | Self::Backup | Self::Import => "POST",
+            Self::Group(_) => "GET, HEAD, PUT, PATCH, DELETE",
+            Self::Switch(..)
+            | Self::Run(..)
+            | Self::Backup
+            | Self::Import
+            | Self::Provider { change: true, .. } => "POST",
             Self::Jobs(_) => "GET, POST",
             Self::Echo => "GET, POST, PUT, PATCH, DELETE",
             _ => "GET",
         }
     }
 
-    /// Whether it belongs to the API that has versions.
-    pub(crate) fn is_versioned(&self) -> bool {
-        !matches!(
-            self,
-            Self::Ledger
-                | Self::Backup
-                | Self::Import
-                | Self::Export
-                | Self::OpenApi
-                | Self::Echo
-                | Self::Health
-                | Self::Ready
-        )
+    /// The subscription that it belongs to.
+    pub(crate) fn subscription(&self) -> Option<&str> {
+        match self {
+            Self::Collections { subscription, .. }
+            | Self::Groups(subscription)
+            | Self::Resources { subscription, .. }
+            | Self::Subscription(subscription)
+            | Self::Locations(subscription)
+            | Self::Providers(subscription)
+            | Self::Provider { subscription, .. } => Some(subscription),
+            Self::Collection(path)
+            | Self::Switch(path, _)
+            | Self::Jobs(path)
+            | Self::Job(path, _)
+            | Self::Run(path, _)
+            | Self::History(path, _) => Some(&path.subscription),
+            Self::Group(path) => Some(&path.subscription),
+            Self::Subscriptions
+            | Self::Operations
+            | Self::Endpoints
+            | Self::Ledger
+            | Self::Backup
+            | Self::Import
+            | Self::Export
+            | Self::OpenApi
+            | Self::Echo
+            | Self::Health
+            | Self::Ready => None,
+        }
     }
+
+    /// Whose api-versions it takes.
+    pub(crate) fn versions(&self) -> Versions {
+        match self {
+            Self::Ledger
+            | Self::Backup
+            | Self::Import
+            | Self::Export
+            | Self::OpenApi
+            | Self::Echo
+            | Self::Health
+            | Self::Ready => Versions::None,
+            Self::Groups(_)
+            | Self::Group(_)
+            | Self::Resources { .. }
+            | Self::Subscriptions
+            | Self::Subscription(_)
+            | Self::Locations(_)
+            | Self::Providers(_)
+            | Self::Provider { .. }
+            | Self::Operations => Versions::ResourceManager,
+            Self::Endpoints => Versions::Any,
+            Self::Collections { .. }
+            | Self::Collection(_)
+            | Self::Switch(..)
+            | Self::Jobs(_)
+            | Self::Job(..)
+            | Self::Run(..)
+            | Self::History(..) => Versions::Scheduler,
+        }
+    }
+}
+
+/// Whose api-versions a resource takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// Nobody's.
+    None,
+    /// Those of the scheduler.
+    Scheduler,
+    /// Those of the resource manager, of which there are many: any date will do.
+    ResourceManager,
+    /// Whatever the client thinks right: there were `1.0` and dates.
+    Any,
+}
+
+fn is_ours(namespace: &str) -> bool {
+    is(namespace, wire::surroundings::NAMESPACE)
 }
 
 fn is(segment: &str, name: &str) -> bool {
@@ -167,9 +298,11 @@ mod tests {
     fn what_is_not_served() {
         for url in [
             "/",
-            "/subscriptions",
-            "/subscriptions/S",
+            "/subscriptions//resourceGroups",
             "/subscriptions/S/providers/Microsoft.Web/sites",
+            "/subscriptions/S/providers/Microsoft.Scheduler/register/x",
+            "/providers/Microsoft.Web/operations",
+            "/metadata",
             "/subscriptions/S/providers/Microsoft.Scheduler/jobCollections/C",
             "/subscriptions/S/resourceGroups/G/providers/Microsoft.Scheduler/jobCollections/C/jobs/j/stop",
             "/subscriptions/S/resourceGroups/G/providers/Microsoft.Scheduler/jobCollections/%FF",

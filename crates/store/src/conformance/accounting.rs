@@ -1,4 +1,5 @@
-//! The promise of the ledger under random steps: every instant of a rule that has passed is in it exactly once.
+//! The promise of the ledger under random steps: every instant of a rule that has passed is in it exactly once, whatever
+//! became of the job meanwhile.
 //!
 //! A test hands over steps from a generator ([`Step::from_bytes`] makes one of any three bytes); this walks them, lets
 //! everything end, and counts.
@@ -7,6 +8,7 @@ use jiff::SignedDuration;
 use model::action::RetryPolicy;
 use model::transition;
 use model::{CatchUp, Cause, Definition, JobState, Overlap, Timestamp};
+use recurrence::Rule;
 
 use super::Backend;
 use super::world::{World, action, path};
@@ -31,6 +33,12 @@ pub enum Step {
     LateEdit(u8),
     /// The job is switched off or on.
     Switch(bool),
+    /// It gets other times, every so many minutes, and is off or on from then on.
+    Retime(u8, bool),
+    /// It is replaced by one that is off or on.
+    Replace(bool),
+    /// It is deleted, and another one takes its name.
+    Delete,
     /// The collection is switched off or on.
     SwitchCollection(bool),
     /// Somebody asks for a run.
@@ -42,7 +50,7 @@ pub enum Step {
 impl Step {
     /// A step of any three bytes.
     pub fn from_bytes([kind, a, b]: [u8; 3]) -> Self {
-        match kind % 16 {
+        match kind % 19 {
             0..=2 => Self::Pass(a % 100),
             3..=5 => Self::Claim(a % 130, 1 + b % 4),
             6 | 7 => Self::Begin(a),
@@ -58,6 +66,9 @@ impl Step {
             12 => Self::Switch(a.is_multiple_of(2)),
             13 => Self::SwitchCollection(a.is_multiple_of(2)),
             14 => Self::Run,
+            15 => Self::Retime(1 + a % 3, b.is_multiple_of(2)),
+            16 => Self::Replace(a.is_multiple_of(2)),
+            17 => Self::Delete,
             _ => Self::Restart,
         }
     }
@@ -70,9 +81,9 @@ pub async fn holds(backend: &dyn Backend, overlap: Overlap, catch_up: CatchUp, s
     if let Some(RetryPolicy::Fixed { count, .. }) = &mut definition.action.retry {
         *count = Some(1);
     }
-    let stored = world.put("job", definition).await;
-    let rule = stored.job.rule.clone();
-    let mut hands = Hands::default();
+    let stored = world.put("job", definition.clone()).await;
+    let eras = vec![Era { rule: stored.job.rule, ended_at: None }];
+    let mut hands = Hands { definition, claims: Vec::new(), begun: Vec::new(), asked: 0, eras };
     for step in steps {
         hands.take(&mut world, *step).await;
     }
@@ -82,14 +93,16 @@ pub async fn holds(backend: &dyn Backend, overlap: Overlap, catch_up: CatchUp, s
 
     let ledger = world.ledger().await;
     let scheduled: Vec<_> = ledger.iter().filter(|entry| entry.cause != Cause::Run).collect();
-    let passed = |until: Timestamp| rule.occurrences().map(|o| o.at).take_while(move |at| *at <= until);
-    for at in passed(world.now) {
+    let passed: Vec<Timestamp> = hands.eras.iter().flat_map(|era| era.passed(world.now)).collect();
+    for at in &passed {
+        // Where one era ends and the next begins, each may have an occurrence of its own.
+        let expected = passed.iter().filter(|other| *other == at).count();
         let entries: Vec<_> =
-            scheduled.iter().filter(|entry| entry.due_at <= at && at <= entry.due_until).collect();
-        assert_eq!(entries.len(), 1, "{at} is accounted for {} times: {entries:#?}", entries.len());
+            scheduled.iter().filter(|entry| entry.due_at <= *at && *at <= entry.due_until).collect();
+        assert_eq!(entries.len(), expected, "{at} is accounted for {} times: {entries:#?}", entries.len());
     }
     let counted: u64 = scheduled.iter().map(|entry| entry.occurrences).sum();
-    assert_eq!(counted, passed(world.now).count() as u64, "{scheduled:#?}");
+    assert_eq!(counted, passed.len() as u64, "{scheduled:#?}");
     let asked = ledger.iter().filter(|entry| entry.cause == Cause::Run).count() as u64;
     assert_eq!(asked, hands.asked);
     let mut tags: Vec<_> = ledger.iter().filter_map(|entry| entry.tag).collect();
@@ -99,9 +112,24 @@ pub async fn holds(backend: &dyn Backend, overlap: Overlap, catch_up: CatchUp, s
     assert_eq!(world.store().census().await.unwrap().executions, 0);
 }
 
-/// What the engine holds.
-#[derive(Default)]
+/// A rule, and the instant at which another took its place.
+struct Era {
+    rule: Rule,
+    ended_at: Option<Timestamp>,
+}
+
+impl Era {
+    fn passed(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+        let until = self.ended_at.unwrap_or(now);
+        self.rule.occurrences().map(|occurrence| occurrence.at).take_while(move |at| *at <= until)
+    }
+}
+
+/// What the engine holds, and what has happened so far.
 struct Hands {
+    /// What the job is made from, and made again.
+    definition: Definition,
+    eras: Vec<Era>,
     claims: Vec<Claim>,
     begun: Vec<Claim>,
     asked: u64,
@@ -160,8 +188,26 @@ impl Hands {
                 self.claims.extend(claims);
             }
             Step::Switch(on) => {
-                let state = if on { JobState::Enabled } else { JobState::Disabled };
-                world.patch("job", state, |_| ()).await;
+                world.patch("job", state(on), |_| ()).await;
+            }
+            Step::Retime(minutes, on) => {
+                let before = world.job("job").await.job.definition.timing;
+                let start = world.after(i64::from(minutes) * 20).to_string();
+                let change = |definition: &mut Definition| {
+                    definition.timing.start_time = Some(start.clone());
+                    if let Some(recurrence) = &mut definition.timing.recurrence {
+                        recurrence.interval = Some(minutes.into());
+                    }
+                };
+                let job = world.patch("job", state(on), change).await.job;
+                if job.definition.timing != before {
+                    self.begin_era(job.rule, world.now);
+                }
+            }
+            Step::Replace(on) => self.put_anew(world, state(on)).await,
+            Step::Delete => {
+                world.store().delete_job(&path(), "job", None, world.now).await.unwrap();
+                self.put_anew(world, JobState::Enabled).await;
             }
             Step::SwitchCollection(on) => {
                 let there = world.store().collection(&path()).await.unwrap().unwrap();
@@ -182,6 +228,19 @@ impl Hands {
                 world.restart().await;
             }
         }
+    }
+
+    async fn put_anew(&mut self, world: &World<'_>, state: JobState) {
+        let definition = Definition { accepted_at: world.now, ..self.definition.clone() };
+        let job = world.put_as("job", definition, state).await.job;
+        self.begin_era(job.rule, world.now);
+    }
+
+    fn begin_era(&mut self, rule: Rule, now: Timestamp) {
+        if let Some(last) = self.eras.last_mut() {
+            last.ended_at = Some(now);
+        }
+        self.eras.push(Era { rule, ended_at: None });
     }
 
     /// Lets everything end well.
@@ -208,4 +267,8 @@ impl Hands {
         }
         world.pass(-15);
     }
+}
+
+fn state(on: bool) -> JobState {
+    if on { JobState::Enabled } else { JobState::Disabled }
 }

@@ -8,6 +8,8 @@
 pub mod accounting;
 pub mod changes;
 pub mod claims;
+pub mod groups;
+pub mod pauses;
 pub mod records;
 pub mod resources;
 pub mod settling;
@@ -53,6 +55,14 @@ macro_rules! conformance {
                 deleted_names_can_be_used_again,
                 definitions_come_back_as_they_were_written,
                 a_census_counts;
+            groups:
+                groups_are_found_in_any_case,
+                groups_are_sorted_filtered_and_paged,
+                groups_expect_a_revision,
+                a_collection_brings_its_group_along,
+                a_deleted_group_takes_everything_along,
+                groups_survive_a_restart,
+                subscriptions_are_those_with_groups;
             claims:
                 what_is_due_is_claimed_once,
                 what_is_ahead_is_claimed_in_time,
@@ -78,6 +88,10 @@ macro_rules! conformance {
                 a_disabled_collection_runs_nothing,
                 a_disabled_collection_stops_retries,
                 a_deleted_collection_takes_its_jobs_along;
+            pauses:
+                a_pause_is_accounted_for_however_it_ends,
+                a_job_that_was_never_on_is_accounted_for,
+                a_disabled_collection_is_the_reason;
             settling:
                 success_counts_and_completes,
                 failures_are_repeated_then_fault,

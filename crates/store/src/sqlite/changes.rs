@@ -11,7 +11,7 @@ use rusqlite::params;
 
 use super::codec::{Coded, key, ticks, to_json};
 use super::executions::{self, ExecutionRow, Restored};
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use super::jobs::{self, JobRow};
 use super::writer::Work;
 use super::{collections, known, ledger, revisions};
@@ -86,7 +86,7 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
             standing.next_number,
             standing.next_at.map(ticks),
             due_at,
-            paused_at(None, write).map(ticks),
+            standing.paused_at.map(ticks),
             revision,
         ])?;
     db.prepare_cached("INSERT INTO definitions (job_id, definition) VALUES (?1, ?2)")?
@@ -109,7 +109,9 @@ fn update(
     let reason = if standing.state == JobState::Disabled { Reason::JobDisabled } else { Reason::JobChanged };
     row.next_number = restored.next_number;
     row.next_at = restored.next_at;
-    if write.replace || standing.next_at.map(ticks) != row.next_at.map(ticks) {
+    // What was due in a pause that ends or gets other times comes with the standing.
+    let moved = row.state == JobState::Enabled && standing.next_at.map(ticks) != row.next_at.map(ticks);
+    if write.replace || moved {
         enter_overtaken(work, row.clone(), reason, write.now)?;
     }
     let in_flight = executions.iter().filter(|execution| !restored.taken_back.contains(&execution.id));
@@ -118,7 +120,6 @@ fn update(
         ledger::insert(db, row.collection_id, entry)?;
     }
 
-    let paused_at = paused_at(Some(&row), write);
     if write.replace {
         row.counters = Counters::default();
         row.last_faulted = false;
@@ -150,7 +151,7 @@ fn update(
         standing.next_number,
         standing.next_at.map(ticks),
         due_at,
-        paused_at.map(ticks),
+        standing.paused_at.map(ticks),
         row.last_faulted,
         row.generation,
         revision,
@@ -160,15 +161,6 @@ fn update(
         .execute(params![row.id, to_json(&write.definition)?])?;
     work.ring |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
-}
-
-/// Since when a written job is switched off.
-fn paused_at(before: Option<&JobRow>, write: &JobWrite) -> Option<Timestamp> {
-    if write.standing.state != JobState::Disabled {
-        return None;
-    }
-    let before = before.filter(|_| !write.replace).and_then(|row| row.paused_at);
-    Some(before.unwrap_or(write.now))
 }
 
 /// What becomes of executions whose job is changed.
@@ -227,11 +219,20 @@ pub(super) fn enter_overtaken(
     reason: Reason,
     now: Timestamp,
 ) -> Outcome<()> {
-    if row.state != JobState::Enabled || row.next_at.is_none_or(|next_at| next_at > now) {
+    let overdue = row.state == JobState::Enabled && row.next_at.is_some_and(|next_at| next_at <= now);
+    if !overdue && row.state != JobState::Disabled {
         return Ok(());
     }
-    let known = work.known.load(work.db, &row)?;
-    if let Some(entry) = transition::overtaken(&known.job, reason, now) {
+    let resumed_at = if row.collection.enabled { row.collection.resumed_at } else { Some(Timestamp::MAX) };
+    let known = match work.known.load(work.db, &row) {
+        Err(Fault::Unreadable(why)) => {
+            // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
+            tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
+            return Ok(());
+        }
+        other => other?,
+    };
+    for entry in transition::overtaken(&known.job, resumed_at, reason, now) {
         ledger::insert(work.db, row.collection_id, &entry)?;
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! Collections.
 
-use model::{CollectionPath, CollectionState, Plan, Reason};
+use model::{CollectionPath, CollectionState, GroupPath, JobState, Plan, Reason};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::codec::{from_json, key, ticks, to_json};
+use super::codec::{Coded, from_json, key, ticks, to_json};
 use super::fault::{Fault, Outcome};
 use super::writer::Work;
-use super::{changes, jobs, revisions};
+use super::{changes, groups, jobs, revisions};
 use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
 
 /// A plan by the name it is stored under.
@@ -86,6 +86,7 @@ pub(super) fn put(work: &mut Work<'_>, write: CollectionWrite) -> Outcome<Writte
     let enabled = collection.state == CollectionState::Enabled;
     let revision = revisions::next(db)?;
     let (Some(id), Some(before)) = (id, before) else {
+        groups::ensure(db, &collection)?;
         let mut statement = db.prepare_cached(
             "INSERT INTO collections (subscription_key, group_key, name_key, document, plan, enabled, resumed_at, \
              revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -145,10 +146,26 @@ pub(super) fn delete(
     if expected.is_some_and(|expected| !matches!(by_id(db, id), Ok(stored) if stored.revision == expected)) {
         return Ok(Deleted::Changed);
     }
+    remove(work, id, now)?;
+    Ok(Deleted::Done)
+}
+
+/// The numbers of a group's living collections.
+pub(super) fn of_group(db: &Connection, path: &GroupPath) -> Outcome<Vec<i64>> {
+    let mut statement = db.prepare_cached(
+        "SELECT id FROM collections WHERE subscription_key = ?1 AND group_key = ?2 AND deleted_at IS NULL",
+    )?;
+    let keys = params![key(&path.subscription), key(&path.name)];
+    Ok(statement.query_map(keys, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Deletes a collection with its jobs, save for what the ledger needs.
+pub(super) fn remove(work: &mut Work<'_>, id: i64, now: jiff::Timestamp) -> Outcome<()> {
+    let db = work.db;
     for job in jobs_with_executions(db, id)? {
         changes::abandon_all(work, job, now)?;
     }
-    for job in overdue_jobs(db, id, now)? {
+    for job in jobs_with_dues(db, id, now)? {
         changes::enter_overtaken(work, job, Reason::JobDeleted, now)?;
     }
     // The history goes in the background, a little at a time.
@@ -165,7 +182,7 @@ pub(super) fn delete(
     db.prepare_cached("UPDATE collections SET deleted_at = ?2, jobs = 0 WHERE id = ?1")?
         .execute(params![id, ticks(now)])?;
     work.sweeper.deleted_collections = true;
-    Ok(Deleted::Done)
+    Ok(())
 }
 
 fn jobs_with_executions(db: &Connection, collection: i64) -> Outcome<Vec<jobs::JobRow>> {
@@ -185,13 +202,14 @@ fn jobs_with_executions(db: &Connection, collection: i64) -> Outcome<Vec<jobs::J
     Ok(found)
 }
 
-fn overdue_jobs(db: &Connection, collection: i64, now: jiff::Timestamp) -> Outcome<Vec<jobs::JobRow>> {
+/// Jobs of which something may have been due that is in no ledger yet: those that are late, and those that are off.
+fn jobs_with_dues(db: &Connection, collection: i64, now: jiff::Timestamp) -> Outcome<Vec<jobs::JobRow>> {
     let mut statement = db.prepare_cached(&format!(
         "SELECT {} FROM jobs j JOIN collections c ON c.id = j.collection_id
-         WHERE j.collection_id = ?1 AND j.deleted_at IS NULL AND j.next_at <= ?2",
+         WHERE j.collection_id = ?1 AND j.deleted_at IS NULL AND (j.next_at <= ?2 OR j.state = ?3)",
         jobs::COLUMNS
     ))?;
-    let mut rows = statement.query(params![collection, ticks(now)])?;
+    let mut rows = statement.query(params![collection, ticks(now), JobState::Disabled.code()])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(jobs::JobRow::read(row)?);

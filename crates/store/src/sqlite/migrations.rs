@@ -10,7 +10,8 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::fault::Outcome;
 use crate::Error;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_initial.sql"), include_str!("migrations/0002_groups.sql")];
 
 /// "PUNC": marks the file as ours.
 const APPLICATION: i64 = 0x5055_4E43;

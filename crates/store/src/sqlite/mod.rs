@@ -3,7 +3,7 @@
 //! # The way through
 //!
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
-//! to the `readers`. Each module below has the SQL of one subject: `collections`, `jobs` (rows and pages), `changes`
+//! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages), `changes`
 //! (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`, `prune`,
 //! `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what it needs and write what it says.
 //!
@@ -19,6 +19,7 @@ mod collections;
 mod connection;
 mod executions;
 mod fault;
+mod groups;
 mod history;
 mod jobs;
 mod known;
@@ -40,7 +41,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::transition::{self, Patience};
-use model::{CollectionPath, Execution, Fate, JobState, Plans, Reason};
+use model::{CollectionPath, Execution, Fate, GroupPath, JobState, Plans, Reason};
 use tokio::sync::Semaphore;
 
 use self::connection::Lock;
@@ -48,9 +49,9 @@ use self::readers::Readers;
 use self::tickets::Tickets;
 use self::writer::{Shared, Writer};
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, HistoryQuery, JobWrite,
-    LedgerQuery, Page, Result, Retention, Revision, Snapshot, Store, StoredCollection, StoredHistory,
-    StoredJob, StoredLedger, Written,
+    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, GroupWrite, HistoryQuery,
+    JobWrite, LedgerQuery, Page, Result, Retention, Revision, Snapshot, Store, StoredCollection, StoredGroup,
+    StoredHistory, StoredJob, StoredLedger, TagQuery, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -107,6 +108,39 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn bell(&self) -> &Bell {
         &self.shared.bell
+    }
+
+    async fn subscriptions(&self, page: Page) -> Result<Vec<String>> {
+        self.readers.run(move |db, _| groups::subscriptions(db, page)).await
+    }
+
+    async fn group(&self, path: &GroupPath) -> Result<Option<StoredGroup>> {
+        let path = path.clone();
+        self.readers.run(move |db, _| groups::group(db, &path)).await
+    }
+
+    async fn groups(
+        &self,
+        subscription: &str,
+        tag: Option<&TagQuery>,
+        page: Page,
+    ) -> Result<Vec<StoredGroup>> {
+        let (subscription, tag) = (subscription.to_owned(), tag.cloned());
+        self.readers.run(move |db, _| groups::groups(db, &subscription, tag.as_ref(), page)).await
+    }
+
+    async fn put_group(&self, write: GroupWrite) -> Result<Written> {
+        self.writer.run(move |work| groups::put(work, write)).await
+    }
+
+    async fn delete_group(
+        &self,
+        path: &GroupPath,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted> {
+        let path = path.clone();
+        self.writer.run(move |work| groups::delete(work, &path, expected, now)).await
     }
 
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {

@@ -302,3 +302,62 @@ async fn pruning_takes_small_bites() {
     let page = crate::Page { skip: 0, top: 10 };
     assert!(store.history(&path, "job", &Default::default(), page).await.unwrap().unwrap().is_empty());
 }
+
+/// A store of the first schema, written as the version before groups wrote it.
+#[tokio::test]
+async fn a_store_from_before_groups_gets_its_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punctual.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("migrations/0001_initial.sql")).unwrap();
+    db.pragma_update(None, "application_id", 0x5055_4E43).unwrap();
+    db.pragma_update(None, "user_version", 1).unwrap();
+    for (subscription, group, name, location, revision, deleted) in [
+        ("Sub", "Ümlaut", "one", "West \"US\"", 3, None),
+        ("sub", "üMLAUT", "two", "East US", 4, None),
+        ("Sub", "other", "one", "Local", 5, None),
+        ("Sub", "gone", "one", "Local", 6, Some(1)),
+    ] {
+        let document = serde_json::json!({
+            "path": {"subscription": subscription, "group": group, "name": name},
+            "location": location, "plan": "Standard", "state": "Enabled",
+        });
+        db.execute(
+            "INSERT INTO collections (subscription_key, group_key, name_key, document, plan, enabled, revision, \
+             deleted_at) VALUES (?1, ?2, ?3, ?4, 'Standard', 1, ?5, ?6)",
+            rusqlite::params![
+                subscription.to_lowercase(),
+                group.to_lowercase(),
+                name,
+                document.to_string(),
+                revision,
+                deleted
+            ],
+        )
+        .unwrap();
+    }
+    db.execute("UPDATE revisions SET last = 6", []).unwrap();
+    drop(db);
+
+    let store = open(&path, Timestamp::UNIX_EPOCH).unwrap();
+    let page = crate::Page { skip: 0, top: 10 };
+    let groups: Vec<_> = store.groups("SUB", None, page).await.unwrap();
+    let seen: Vec<_> = groups
+        .iter()
+        .map(|stored| (stored.group.path.name.as_str(), stored.group.location.as_str(), stored.revision.0))
+        .collect();
+    assert_eq!(seen, [("other", "Local", 8), ("Ümlaut", "West \"US\"", 7)]);
+    assert!(
+        groups.iter().all(|stored| stored.group.path.subscription == "Sub" && stored.group.tags.is_none())
+    );
+    assert_eq!(store.collections("sub", None, page).await.unwrap().len(), 3, "collections stay");
+
+    // The next revision is a new one.
+    let group = groups[0].group.clone();
+    let expected = crate::Expected::Revision(groups[0].revision);
+    let written = store.put_group(crate::GroupWrite { group, expected }).await.unwrap();
+    assert_eq!(written, crate::Written::Done(crate::Revision(9)));
+    drop(store);
+    let again = open(&path, Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(again.groups("sub", None, page).await.unwrap().len(), 2, "once is enough");
+}

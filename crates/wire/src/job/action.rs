@@ -2,7 +2,8 @@
 
 use model::Action;
 use model::action::{
-    Call, RetryPolicy, ServiceBusMessage, ServiceBusTransport, SharedAccessKey, StorageQueueMessage,
+    Call, QueueDelivery, RetryPolicy, ServiceBusMessage, ServiceBusTransport, SharedAccessKey,
+    StorageQueueMessage,
 };
 use recurrence::read_date_time;
 
@@ -127,18 +128,24 @@ const STORAGE_ACCOUNT: Names = &["storageAccount"];
 const QUEUE_NAME: Names = &["queueName"];
 const SAS_TOKEN: Names = &["sasToken"];
 const MESSAGE: Names = &["message"];
+/// An extension.
+const DELIVERY: Names = &["delivery"];
 const MESSAGE_ALLOWED: &str = "a text; JSON is written into it as a text";
 
 /// Neither the account nor the token is tried out (Scenario_JobCreatePatchDeleteStorageJob).
 fn queue_message(reader: &mut Reader, given: Given<'_>) -> Option<StorageQueueMessage> {
     let allowed = "an object with storageAccount, queueName, sasToken and message";
-    let known = &[STORAGE_ACCOUNT, QUEUE_NAME, SAS_TOKEN, MESSAGE];
+    let known = &[STORAGE_ACCOUNT, QUEUE_NAME, SAS_TOKEN, MESSAGE, DELIVERY];
     let object = reader.object_of_secrets(given, known, allowed)?;
     let account = reader.required_text(&object, STORAGE_ACCOUNT, "the name of a storage account");
     let queue = reader.required_text(&object, QUEUE_NAME, "the name of a queue");
     let sas_token = reader.required_secret(&object, SAS_TOKEN, "a shared access signature, a text");
     let message = reader.optional_text(&object, MESSAGE, MESSAGE_ALLOWED);
-    Some(StorageQueueMessage { account: account?, queue: queue?, sas_token: sas_token?, message })
+    let delivery = reader.member(&object, DELIVERY).and_then(|given| {
+        let words = QueueDelivery::ALL.map(|delivery| (delivery.name(), delivery));
+        reader.choice(&given, &words, "envelope, raw or base64")
+    });
+    Some(StorageQueueMessage { account: account?, queue: queue?, sas_token: sas_token?, message, delivery })
 }
 
 const TOPIC_PATH: Names = &["topicPath"];

@@ -4,8 +4,8 @@
 //! extensions follow what they belong to.
 
 use model::action::{
-    Call, HttpAuthentication, HttpRequest, RetryPolicy, ServiceBusMessage, ServiceBusTransport,
-    StorageQueueMessage,
+    Call, HttpAuthentication, HttpRequest, QueueDelivery, RetryPolicy, ServiceBusMessage,
+    ServiceBusTransport, StorageQueueMessage,
 };
 use model::{Action, CatchUp, CollectionPath, Definition, Job, JobState, Overlap, Secret};
 use recurrence::{
@@ -15,12 +15,13 @@ use recurrence::{
 use serde_json::{Map, Value};
 
 use super::interval;
-use crate::{date_time, path};
+use crate::dialect::{Dialect, EnumCase};
+use crate::{date_time, members, path};
 
 /// The job as the API answers it. Secrets are left out, not blanked: that is how every answer with authentication was
 /// recorded.
-pub fn write(collection: &CollectionPath, job: &Job) -> Value {
-    let mut properties = properties(&job.definition, job.state, View::Answer);
+pub fn write(collection: &CollectionPath, job: &Job, dialect: Dialect) -> Value {
+    let mut properties = properties(&job.definition, job.state, View::Answer(dialect));
     // A disabled job has no status at all (Scenario_JobList, Scenario_JobCreateUpdateDeleteHttpJob).
     if job.state != JobState::Disabled {
         properties.put("status", status(job));
@@ -40,13 +41,37 @@ pub(super) fn document(definition: &Definition, state: JobState) -> Value {
     document.into()
 }
 
+/// How many bytes a job is: its properties in the words of an answer, and its secrets. So it has one size, however it
+/// was indented or escaped, and what a GET answered is not larger when it comes back in a PUT.
+pub(super) fn size(definition: &Definition, state: JobState) -> usize {
+    Value::from(properties(definition, state, View::Measure)).to_string().len()
+}
+
 /// For whom.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     /// Whoever asks.
-    Answer,
+    Answer(Dialect),
+    /// As an answer, but with secrets; to be measured.
+    Measure,
     /// Ourselves, to read it again.
     Whole,
+}
+
+impl View {
+    /// Whether words and times are written as the API writes them, not as they were given.
+    fn is_canonical(self) -> bool {
+        self != Self::Whole
+    }
+
+    /// An enum value.
+    fn spell(self, value: &str) -> String {
+        let case = match self {
+            Self::Answer(dialect) => dialect.enum_case,
+            Self::Measure | Self::Whole => EnumCase::default(),
+        };
+        case.spell(value)
+    }
 }
 
 /// Members in the order in which they are put.
@@ -60,7 +85,7 @@ trait Put {
     }
 
     fn put_secret(&mut self, view: View, name: &str, secret: &Secret) {
-        if view == View::Whole {
+        if !matches!(view, View::Answer(_)) {
             self.put(name, secret.expose());
         }
     }
@@ -82,10 +107,10 @@ fn properties(definition: &Definition, state: JobState, view: View) -> Map<Strin
         repeats.as_ref().map(|draft| recurrence(draft, definition.capital_occurrence, view)),
     );
     if definition.extensions_given {
-        properties.put("catchUp", catch_up(definition.catch_up));
-        properties.put("overlap", overlap(definition.overlap));
+        properties.put("catchUp", catch_up(definition.catch_up, view));
+        properties.put("overlap", overlap(definition.overlap, view));
     }
-    properties.put("state", state.name());
+    properties.put("state", view.spell(state.name()));
     properties
 }
 
@@ -99,25 +124,25 @@ fn status(job: &Job) -> Value {
     status.into()
 }
 
-fn catch_up(catch_up: CatchUp) -> Value {
+fn catch_up(catch_up: CatchUp, view: View) -> Value {
     match catch_up {
-        CatchUp::None => "none".into(),
-        CatchUp::Last => "last".into(),
+        CatchUp::None => view.spell("none").into(),
+        CatchUp::Last => view.spell("last").into(),
         CatchUp::All { max } => {
             let mut all = Map::new();
-            all.put("policy", "all");
+            all.put("policy", view.spell("all"));
             all.put("max", max);
             all.into()
         }
     }
 }
 
-fn overlap(overlap: Overlap) -> &'static str {
-    match overlap {
+fn overlap(overlap: Overlap, view: View) -> String {
+    view.spell(match overlap {
         Overlap::Allow => "allow",
         Overlap::Skip => "skip",
         Overlap::Queue => "queue",
-    }
+    })
 }
 
 fn action(action: &Action, view: View) -> Value {
@@ -141,17 +166,17 @@ fn action(action: &Action, view: View) -> Value {
         }
     };
     written.put("type", kind);
-    written.put_some("retryPolicy", action.retry.as_ref().map(retry_policy));
+    written.put_some("retryPolicy", action.retry.as_ref().map(|policy| retry_policy(policy, view)));
     written.put_some("errorAction", action.on_error.as_ref().map(|on_error| self::action(on_error, view)));
     written.into()
 }
 
-fn retry_policy(policy: &RetryPolicy) -> Value {
+fn retry_policy(policy: &RetryPolicy, view: View) -> Value {
     let mut written = Map::new();
     match policy {
-        RetryPolicy::None => written.put("retryType", "none"),
+        RetryPolicy::None => written.put("retryType", view.spell("None")),
         RetryPolicy::Fixed { interval, count } => {
-            written.put("retryType", "fixed");
+            written.put("retryType", view.spell("Fixed"));
             written.put_some("retryInterval", interval.map(interval::write));
             written.put_some("retryCount", *count);
         }
@@ -163,7 +188,7 @@ fn http_request(request: &HttpRequest, view: View) -> Value {
     let mut written = Map::new();
     written.put("uri", request.uri.as_str());
     written.put("method", request.method.as_str());
-    written.put_some("headers", request.headers.as_deref().map(texts));
+    written.put_some("headers", request.headers.as_deref().map(members::object_of));
     written.put_some("body", request.body.as_deref());
     written.put_some("authentication", request.authentication.as_ref().map(|who| authentication(who, view)));
     written.into()
@@ -204,10 +229,11 @@ fn queue_message(message: &StorageQueueMessage, view: View) -> Value {
     written.put("queueName", message.queue.as_str());
     written.put_secret(view, "sasToken", &message.sas_token);
     written.put_some("message", message.message.as_deref());
+    written.put_some("delivery", message.delivery.map(QueueDelivery::name));
     written.into()
 }
 
-/// `sharedAccessKey` and `netMessaging` in small letters, unlike the other types
+/// `sharedAccessKey` and `netMessaging` begin with a small letter, unlike the other types
 /// (Scenario_JobCreateUpdateDeleteServiceBusQueueJob).
 fn bus_message(message: &ServiceBusMessage, entity_name: &str, view: View) -> Value {
     let mut written = Map::new();
@@ -215,14 +241,14 @@ fn bus_message(message: &ServiceBusMessage, entity_name: &str, view: View) -> Va
     written.put("namespace", message.namespace.as_str());
     match message.transport {
         ServiceBusTransport::NotSpecified => {}
-        ServiceBusTransport::NetMessaging => written.put("transportType", "netMessaging"),
-        ServiceBusTransport::Amqp => written.put("transportType", "amqp"),
+        ServiceBusTransport::NetMessaging => written.put("transportType", view.spell("NetMessaging")),
+        ServiceBusTransport::Amqp => written.put("transportType", view.spell("AMQP")),
     }
     if let Some(key) = &message.authentication {
         let mut authentication = Map::new();
         authentication.put("sasKeyName", key.name.as_str());
         authentication.put_secret(view, "sasKey", &key.key);
-        authentication.put("type", "sharedAccessKey");
+        authentication.put("type", view.spell("SharedAccessKey"));
         written.put("authentication", authentication);
     }
     written.put_some("message", message.message.as_deref());
@@ -232,12 +258,8 @@ fn bus_message(message: &ServiceBusMessage, entity_name: &str, view: View) -> Va
             properties.iter().map(|(name, text)| (name.clone(), json(text))).collect();
         written.put("brokeredMessageProperties", properties);
     }
-    written.put_some("customMessageProperties", message.custom_properties.as_deref().map(texts));
+    written.put_some("customMessageProperties", message.custom_properties.as_deref().map(members::object_of));
     written.into()
-}
-
-fn texts(texts: &[(String, String)]) -> Value {
-    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect::<Map<_, _>>().into()
 }
 
 fn recurrence(draft: &RecurrenceDraft, capital_occurrence: bool, view: View) -> Value {
@@ -249,11 +271,11 @@ fn recurrence(draft: &RecurrenceDraft, capital_occurrence: bool, view: View) -> 
     written.put_some("count", draft.count);
     written.put_some("endTime", draft.end_time.as_deref().map(|text| time(text, view)));
     // An interval that was not given is filled in (Scenario_JobCreateWithScheduleForDay).
-    let is_filled_in = view == View::Answer && draft.cron.is_none();
+    let is_filled_in = view.is_canonical() && draft.cron.is_none();
     written.put_some("interval", draft.interval.or(is_filled_in.then_some(1)));
     let schedule = draft.schedule.as_ref().map(|draft| schedule(draft, capital_occurrence, view));
     // One without elements says nothing, and clients do not expect it.
-    written.put_some("schedule", schedule.filter(|schedule| view == View::Whole || !schedule.is_empty()));
+    written.put_some("schedule", schedule.filter(|schedule| !view.is_canonical() || !schedule.is_empty()));
     written.put_some("cron", draft.cron.as_deref());
     written.put_some("timeZone", draft.time_zone.as_deref());
     written.put_some("dst", draft.dst.as_ref().map(|draft| dst(draft, view)));
@@ -294,8 +316,8 @@ fn dst(draft: &DstDraft, view: View) -> Value {
 /// A word as the API writes it.
 fn word(text: Option<&str>, view: View, name: fn(&str) -> Option<&'static str>) -> Option<String> {
     let text = text?;
-    let canonical = name(text).filter(|_| view == View::Answer);
-    Some(canonical.map_or_else(|| text.to_owned(), str::to_ascii_lowercase))
+    let canonical = name(text).filter(|_| view.is_canonical());
+    Some(canonical.map_or_else(|| text.to_owned(), |name| view.spell(name)))
 }
 
 fn weekday(text: &str, view: View) -> String {
@@ -305,6 +327,6 @@ fn weekday(text: &str, view: View) -> String {
 /// A date-time as the API writes it: `…16.9049999999999999Z` comes back as `…16.905Z`
 /// (python_test_scheduler_job_custom_time).
 fn time(text: &str, view: View) -> String {
-    let at = read_date_time(text).filter(|_| view == View::Answer);
+    let at = read_date_time(text).filter(|_| view.is_canonical());
     at.map_or_else(|| text.to_owned(), date_time::write)
 }

@@ -4,6 +4,7 @@
 use model::transition::{Standing, begin};
 use model::{CollectionPath, Counters, Job, JobId, JobState, Timestamp, Uuid};
 use serde_json::Value;
+use wire::dialect::Dialect;
 use wire::job::JobRequest;
 
 pub(crate) fn now() -> Timestamp {
@@ -42,5 +43,5 @@ pub(crate) fn read(body: &Value) -> JobRequest {
 /// What a PUT of a body is answered with.
 #[track_caller]
 pub(crate) fn answer(body: &Value) -> Value {
-    wire::job::write(&path(), &job("j", &read(body)))
+    wire::job::write(&path(), &job("j", &read(body)), Dialect::default())
 }

@@ -1,17 +1,17 @@
 //! The collections of an import.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use model::Collection;
 use store::{Page, StoredCollection};
 use template::Resource;
+use wire::dialect::Dialect;
 
 use super::changes::changes;
 use super::{Planning, Step, Verdict, key, path_of};
 use crate::app::collections::no_more_collections;
-use crate::app::jobs::check_name;
 use crate::app::{App, Result};
-use crate::problem::Problem;
 
 /// All of them, read at once.
 const ALL: Page = Page { skip: 0, top: u32::MAX };
@@ -25,11 +25,10 @@ impl App {
         // What is there, by subscription: how many a plan allows is counted there.
         let mut there: BTreeMap<String, HashMap<String, StoredCollection>> = BTreeMap::new();
         for resource in &resources {
-            let subscription = resource.subscription.to_lowercase();
-            if !there.contains_key(&subscription) {
+            if let Entry::Vacant(entry) = there.entry(resource.subscription.to_lowercase()) {
                 let all = self.collections(&resource.subscription, None, ALL).await?;
                 let by_key = all.into_iter().map(|stored| (key(&stored.collection.path), stored));
-                there.insert(subscription, by_key.collect());
+                entry.insert(by_key.collect());
             }
         }
         let mut added: Vec<(String, String)> = Vec::new();
@@ -39,18 +38,17 @@ impl App {
             let stored = there.get(&subscription).and_then(|there| there.get(&key(&path)));
             if let Some(stored) = stored {
                 path.clone_from(&stored.collection.path);
-            } else if let Err(problem) = check_name("job collection", &path.name) {
+            } else if let Err(problem) = self.check_group(&path).await {
                 planning.problem(&resource.at, problem);
             }
-            let request = match wire::collection::read(&resource.body, &self.plans) {
-                Ok(request) => request,
-                Err(faults) => {
-                    planning.problem(&resource.at, Problem::faulty(faults));
+            let old = stored.map(|stored| &stored.collection);
+            let (mut new, ignored) = match self.collection_of(&path, &resource.body, old) {
+                Ok(made) => made,
+                Err(problem) => {
+                    planning.problem(&resource.at, problem);
                     continue;
                 }
             };
-            let mut new = request.collection(path.clone());
-            let old = stored.map(|stored| &stored.collection);
             new.resumed_at = old.and_then(|old| old.resumed_at);
             let verdict = match old {
                 None => Verdict::Create,
@@ -67,13 +65,13 @@ impl App {
             }
             let changes = match old.filter(|_| verdict == Verdict::Change) {
                 Some(old) => {
-                    changes(&wire::collection::write(old), &wire::collection::write(&new), &planning.secrets)
+                    let written = |collection| wire::collection::write(collection, Dialect::default());
+                    changes(&written(old), &written(&new), &planning.secrets)
                 }
                 None => Vec::new(),
             };
             let revision = stored.map(|stored| stored.revision);
             planning.collections.insert(key(&path), new);
-            let ignored = request.ignored;
             planning.steps.push(Step { resource, path, verdict, changes, ignored, note: None, revision });
         }
         self.check_plans(planning, &there, &added);
@@ -106,7 +104,7 @@ impl App {
                     })
                 };
                 if many as u64 > u64::from(most)
-                    && let Some((_, at)) = added.iter().filter(joins).next_back()
+                    && let Some((_, at)) = added.iter().rfind(joins)
                 {
                     faults.push((at.clone(), no_more_collections(plan, Some((plan, most)))));
                 }

@@ -11,8 +11,8 @@ use wire::job::JobRequest;
 
 use super::changes::{SECRET, changes};
 use super::{Planning, Step, Verdict, key, path_of};
-use crate::app::jobs::{check_name, refuse_final};
-use crate::app::{App, Result};
+use crate::app::jobs::refuse_final;
+use crate::app::{App, Result, names};
 use crate::problem::Problem;
 
 /// The collection of some jobs: as it will be, and the jobs that it has.
@@ -81,11 +81,6 @@ impl App {
             });
             return;
         }
-        let bytes = resource.body.to_string().len();
-        if bytes > self.job_bytes {
-            let message = format!("{at}: the job has {bytes} bytes; allowed: {}", self.job_bytes);
-            return planning.fault(at, message, false);
-        }
         match stored {
             Some(stored) => {
                 if let Err(problem) = refuse_final(&stored.job.name, stored.job.state) {
@@ -93,7 +88,7 @@ impl App {
                 }
             }
             None => {
-                if let Err(problem) = check_name("job", &name) {
+                if let Err(problem) = names::check("job", &name, self.limits.name) {
                     planning.problem(&at, problem);
                 }
             }

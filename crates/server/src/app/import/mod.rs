@@ -156,8 +156,9 @@ impl Planning {
 
     /// Takes what a use-case has against a resource, with the path in the document.
     fn problem(&mut self, at: &str, problem: Problem) {
+        let is_conflict = problem.status == 409;
         let Some(faults) = problem.faults else {
-            return self.fault(at, format!("{at}: {}", problem.message), problem.status == 409);
+            return self.fault(at, format!("{at}: {}", problem.message), is_conflict);
         };
         for fault in faults.into_vec() {
             let field = match fault.field.as_str() {
@@ -166,7 +167,7 @@ impl Planning {
             };
             let value = fault.value.map(|value| changes::concealed(value, &self.secrets));
             let fault = Fault { field, value, ..fault };
-            self.fault(fault.field.clone(), fault.to_string(), false);
+            self.fault(fault.field.clone(), fault.to_string(), is_conflict);
         }
     }
 }

@@ -5,16 +5,16 @@ use serde_json::{Map, Value, json};
 use template::{LeftOut, Place};
 use tokio::sync::mpsc;
 
-use super::Call;
-use super::answer::Answer;
-use super::stream::{self, Chunks};
+use super::{Answered, Call};
 use crate::app::App;
 use crate::app::export::ExportScope;
 use crate::app::import::{Import, Plan, Step, Verdict};
+use crate::http::answer::Answer;
+use crate::http::stream::{self, Chunks};
 use crate::problem::Problem;
 
 /// The most bytes of a template with its parameters: twenty thousand jobs of the usual size.
-pub(super) const LARGEST: usize = 64 << 20;
+pub(in crate::http) const LARGEST_IMPORT: usize = 64 << 20;
 
 /// The name of what is imported: `deployment().name`.
 const DEPLOYMENT: &str = "import";
@@ -22,14 +22,14 @@ const DEPLOYMENT: &str = "import";
 /// Lines of JSON, one for each resource as it is done.
 const LINES: &str = "application/x-ndjson";
 
-pub(super) async fn import(app: &App, call: &Call) -> Result<Answer, Problem> {
+pub(super) async fn import(app: &App, call: &Call) -> Answered {
     let place = Place {
         subscription: required(call, "subscription")?,
         group: required(call, "group")?,
         deployment: DEPLOYMENT.to_owned(),
     };
     let dry_run = flag(call, "dryRun")?;
-    let (document, parameters) = parts(call.json(LARGEST)?);
+    let (document, parameters) = parts(call.json(LARGEST_IMPORT)?);
     let plan = app.plan_import(Import { document, parameters, place }).await?;
     if dry_run {
         return Ok(Answer::json(200, report(&plan, true, Vec::new(), None)));
@@ -162,7 +162,7 @@ fn lines(app: App, plan: Plan) -> Chunks {
     chunks
 }
 
-pub(super) async fn export(app: &App, call: &Call) -> Result<Answer, Problem> {
+pub(super) async fn export(app: &App, call: &Call) -> Answered {
     let given = |name: &str| call.query.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
     let scope = ExportScope {
         subscription: required(call, "subscription")?,

@@ -1,18 +1,24 @@
 //! Routes: one function per resource; read, call the use-case, write.
 
+mod deployments;
+mod groups;
+mod ledger;
+mod surroundings;
+
 use axum::http::{Method, header};
-use model::{CollectionPath, Fate, Uuid};
+use model::{CollectionPath, Uuid};
 use serde_json::json;
-use store::{HistoryQuery, LedgerQuery, Page, Revision, Span, StoredJob};
+use store::{HistoryQuery, Page, Revision, Span, StoredJob};
 use wire::list::{HistoryFilter, JobFilter};
 
 use super::Call;
 use super::answer::Answer;
-use super::deployments;
 use super::path::Resource;
 use crate::app::{App, etag};
 use crate::problem::Problem;
 use crate::{VERSION, openapi};
+
+pub(super) use deployments::LARGEST_IMPORT;
 
 type Answered = Result<Answer, Problem>;
 
@@ -20,7 +26,6 @@ type Answered = Result<Answer, Problem>;
 const JOBS_PAGE: u64 = 100;
 const HISTORY_PAGE: u64 = 500;
 const COLLECTIONS_PAGE: u64 = 1000;
-const LEDGER_PAGE: u64 = 500;
 
 pub(super) async fn answer(app: &App, call: &Call) -> Answered {
     match &call.resource {
@@ -42,7 +47,19 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             Ok(Answer::empty(200))
         }
         Resource::History(path, name) => history(app, call, path, name).await,
-        Resource::Ledger => ledger(app, call).await,
+        Resource::Groups(subscription) => groups::groups(app, call, subscription).await,
+        Resource::Group(path) => groups::group(app, call, path).await,
+        Resource::Resources { subscription, group } => {
+            groups::resources(app, call, subscription, group.as_deref()).await
+        }
+        Resource::Subscriptions => surroundings::subscriptions(app, call).await,
+        Resource::Subscription(id) => Ok(Answer::json(200, wire::surroundings::subscription(id))),
+        Resource::Locations(id) => Ok(whole(wire::surroundings::locations(id))),
+        Resource::Providers(subscription) => Ok(whole(vec![wire::surroundings::provider(subscription)])),
+        Resource::Provider { subscription, namespace, .. } => surroundings::provider(subscription, namespace),
+        Resource::Operations => Ok(whole(wire::surroundings::operations())),
+        Resource::Endpoints => Ok(surroundings::endpoints(call)),
+        Resource::Ledger => ledger::ledger(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Backup => {
@@ -72,7 +89,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
 async fn collections(app: &App, call: &Call, subscription: &str, group: Option<&str>) -> Answered {
     let (top, skip) = page(call, COLLECTIONS_PAGE, COLLECTIONS_PAGE)?;
     let found = app.collections(subscription, group, Page { skip, top: top as u32 + 1 }).await?;
-    Ok(list(call, found, top, skip, |stored| wire::collection::write(&stored.collection)))
+    Ok(list(call, found, top, skip, |stored| wire::collection::write(&stored.collection, call.dialect)))
 }
 
 async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
@@ -86,7 +103,7 @@ async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
         if preconditions.is_known(stored.revision) {
             return Ok(Answer::empty(304).with(header::ETAG, etag(stored.revision)));
         }
-        return Ok(tagged(200, wire::collection::write(&stored.collection), stored.revision));
+        return Ok(tagged(200, wire::collection::write(&stored.collection, call.dialect), stored.revision));
     }
     let body = call.json(super::LARGEST_BODY)?;
     // A PUT answers 201 for an update too, as the old service did.
@@ -95,18 +112,19 @@ async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
     } else {
         (200, app.patch_collection(path, &body, &preconditions).await?)
     };
-    let answer = tagged(status, wire::collection::write(&written.stored.collection), written.stored.revision);
+    let answer = tagged(
+        status,
+        wire::collection::write(&written.stored.collection, call.dialect),
+        written.stored.revision,
+    );
     Ok(answer.ignoring(&written.ignored))
 }
 
 async fn jobs(app: &App, call: &Call, path: &CollectionPath) -> Answered {
-    let filter = match call.query.get("$filter") {
-        Some(filter) => JobFilter::read(filter).map_err(Problem::faulty)?,
-        None => JobFilter::default(),
-    };
+    let filter = filter(call, JobFilter::read)?;
     let (top, skip) = page(call, JOBS_PAGE, JOBS_PAGE)?;
     let found = app.jobs(path, filter.state, Page { skip, top: top as u32 + 1 }).await?;
-    Ok(list(call, found, top, skip, |stored| wire::job::write(&stored.collection, &stored.job)))
+    Ok(list(call, found, top, skip, |stored| wire::job::write(&stored.collection, &stored.job, call.dialect)))
 }
 
 async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
@@ -118,36 +136,33 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
         }
         Method::PUT => put_job(app, call, path, name).await,
         Method::PATCH => {
-            let body = call.json(app.job_bytes)?;
+            let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
             let written = app.patch_job(path, name, &body, &preconditions).await?;
-            Ok(job_answer(200, &written.stored).ignoring(&written.ignored))
+            Ok(job_answer(call, 200, &written.stored).ignoring(&written.ignored))
         }
         _ => {
             let stored = app.job(path, name).await?;
             if preconditions.is_known(stored.revision) {
                 return Ok(Answer::empty(304).with(header::ETAG, etag(stored.revision)));
             }
-            Ok(job_answer(200, &stored))
+            Ok(job_answer(call, 200, &stored))
         }
     }
 }
 
 async fn put_job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
-    let body = call.json(app.job_bytes)?;
+    let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
     let written = app.put_job(path, name, &body, &call.preconditions()).await?;
     let status = if written.created { 201 } else { 200 };
-    Ok(job_answer(status, &written.stored).ignoring(&written.ignored))
+    Ok(job_answer(call, status, &written.stored).ignoring(&written.ignored))
 }
 
-fn job_answer(status: u16, stored: &StoredJob) -> Answer {
-    tagged(status, wire::job::write(&stored.collection, &stored.job), stored.revision)
+fn job_answer(call: &Call, status: u16, stored: &StoredJob) -> Answer {
+    tagged(status, wire::job::write(&stored.collection, &stored.job, call.dialect), stored.revision)
 }
 
 async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
-    let filter = match call.query.get("$filter") {
-        Some(filter) => HistoryFilter::read(filter).map_err(Problem::faulty)?,
-        None => HistoryFilter::default(),
-    };
+    let filter = filter(call, HistoryFilter::read)?;
     let query = HistoryQuery {
         status: filter.status,
         error_action: filter.error_action,
@@ -158,86 +173,8 @@ async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> A
     let job = app.job(path, name).await?;
     let found = app.history(path, name, &query, Page { skip, top: top as u32 + 1 }).await?;
     Ok(list(call, found, top, skip, |stored| {
-        wire::history::write(&job.collection, &job.job.name, stored.serial, &stored.entry)
+        wire::history::write(&job.collection, &job.job.name, stored.serial, &stored.entry, call.dialect)
     }))
-}
-
-async fn ledger(app: &App, call: &Call) -> Answered {
-    let top = call.query.number("top", 1, LEDGER_PAGE)?.unwrap_or(100);
-    let query = ledger_query(call)?;
-    let mut found = app.store.ledger(&query, top as u32 + 1).await?;
-    let more = found.len() as u64 > top;
-    found.truncate(top as usize);
-    let next = found.last().filter(|_| more).map(|last| {
-        let mark = format!("{}~{}", wire::date_time::write(last.entry.due_at), last.serial);
-        call.link("before", &mark)
-    });
-    let entries =
-        found.iter().map(|stored| wire::ledger::write(&stored.collection, &stored.job, &stored.entry));
-    Ok(Answer::json(200, wire::list::write(entries.collect(), next.as_deref())))
-}
-
-fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
-    let refuse = |name: &str, value: &str, allowed: &str| {
-        Problem::bad_request(format!("{name}: '{value}' is not allowed here; allowed: {allowed}."))
-    };
-    let time = |name: &str| match call.query.get(name) {
-        None => Ok(None),
-        Some(text) => match recurrence::read_date_time(text) {
-            Some(at) => Ok(Some(at)),
-            None => Err(refuse(name, text, recurrence::DATE_TIME_FORMS)),
-        },
-    };
-    let mut fates = Vec::new();
-    for word in
-        call.query.get("state").unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty())
-    {
-        if word.eq_ignore_ascii_case("notRun") {
-            fates.extend([Fate::Faulted, Fate::Skipped, Fate::Missed]);
-            continue;
-        }
-        let fate = Fate::ALL.into_iter().find(|fate| fate.name().eq_ignore_ascii_case(word));
-        fates.push(fate.ok_or_else(|| {
-            refuse("state", word, "ran, ranLate, faulted, skipped, missed, or notRun for the last three")
-        })?);
-    }
-    let before = match call.query.get("before") {
-        None => None,
-        Some(mark) => {
-            let read = mark
-                .split_once('~')
-                .and_then(|(due, serial)| Some((recurrence::read_date_time(due)?, serial.parse().ok()?)));
-            Some(read.ok_or_else(|| refuse("before", mark, "what a nextLink holds"))?)
-        }
-    };
-    let subscription = call.query.get("subscription").map(str::to_owned);
-    let collection = match (call.query.get("resourceGroup"), call.query.get("jobCollection"), &subscription) {
-        (None, None, _) => None,
-        (Some(group), Some(name), Some(subscription)) => Some(CollectionPath {
-            subscription: subscription.clone(),
-            group: group.to_owned(),
-            name: name.to_owned(),
-        }),
-        _ => {
-            return Err(Problem::bad_request(
-                "A collection's ledger needs subscription, resourceGroup and jobCollection together.",
-            ));
-        }
-    };
-    let job = call.query.get("job").map(str::to_owned);
-    if job.is_some() && collection.is_none() {
-        return Err(Problem::bad_request(
-            "A job's ledger needs subscription, resourceGroup and jobCollection as well as job.",
-        ));
-    }
-    Ok(LedgerQuery {
-        due: Span { from: time("from")?, to: time("to")? },
-        fates,
-        subscription,
-        collection,
-        job,
-        before,
-    })
 }
 
 /// Says what it was asked: a target to try jobs on.
@@ -257,6 +194,16 @@ fn echo(call: &Call) -> Answer {
 
 fn tagged(status: u16, body: serde_json::Value, revision: Revision) -> Answer {
     Answer::json(status, body).with(header::ETAG, etag(revision))
+}
+
+/// A list that has one page.
+fn whole(entries: Vec<serde_json::Value>) -> Answer {
+    Answer::json(200, wire::list::write(entries, None))
+}
+
+/// What a `$filter` says; without one, everything.
+fn filter<F: Default>(call: &Call, read: fn(&str) -> Result<F, recurrence::Faults>) -> Result<F, Problem> {
+    call.query.get("$filter").map_or_else(|| Ok(F::default()), |text| read(text).map_err(Problem::faulty))
 }
 
 /// `$top` and `$skip`.

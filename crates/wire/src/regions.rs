@@ -1,8 +1,11 @@
 //! Azure's regions by their display names.
 
+/// Where a resource is that does not say. Clients of the old service always said it.
+pub(crate) const NOWHERE: &str = "Local";
+
 /// Those of the public cloud until 2022, and of the clouds of governments, Germany and China. A region's short name is
 /// its display name in small letters and without blanks.
-const REGIONS: [&str; 73] = [
+pub(crate) const REGIONS: [&str; 73] = [
     "Australia Central",
     "Australia Central 2",
     "Australia East",
@@ -79,11 +82,15 @@ const REGIONS: [&str; 73] = [
 ];
 
 /// `westus` becomes `West US` (python_test_scheduler); a place that is no region stays what it is.
-pub(super) fn display_name(location: &str) -> String {
-    let letters = |name: &str| name.replace(' ', "").to_ascii_lowercase();
-    let short = letters(location);
-    let region = REGIONS.iter().find(|region| letters(region) == short);
+pub(crate) fn display_name(location: &str) -> String {
+    let short = short_name(location);
+    let region = REGIONS.iter().find(|region| short_name(region) == short);
     region.map_or_else(|| location.to_owned(), |region| (*region).to_owned())
+}
+
+/// `West US` becomes `westus`.
+pub(crate) fn short_name(region: &str) -> String {
+    region.replace(' ', "").to_ascii_lowercase()
 }
 
 #[cfg(test)]

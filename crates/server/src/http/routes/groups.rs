@@ -1,0 +1,68 @@
+//! Resource groups, and resources of any kind.
+
+use axum::http::{Method, header};
+use model::GroupPath;
+use store::{Page, StoredGroup, TagQuery};
+use wire::list::{GroupFilter, ResourceFilter};
+
+use super::{Answered, Call, filter, list, page, tagged};
+use crate::app::{App, etag};
+use crate::http::answer::Answer;
+
+/// The most and the usual entries of a page.
+const LARGEST_PAGE: u64 = 1000;
+
+pub(super) async fn groups(app: &App, call: &Call, subscription: &str) -> Answered {
+    let GroupFilter { tag_name, tag_value } = filter(call, GroupFilter::read)?;
+    let tag = tag_name.map(|name| TagQuery { name, value: tag_value });
+    let (top, skip) = page(call, LARGEST_PAGE, LARGEST_PAGE)?;
+    let found = app.store.groups(subscription, tag.as_ref(), Page { skip, top: top as u32 + 1 }).await?;
+    Ok(list(call, found, top, skip, |stored| wire::group::write(&stored.group)))
+}
+
+pub(super) async fn group(app: &App, call: &Call, path: &GroupPath) -> Answered {
+    let preconditions = call.preconditions();
+    match call.method {
+        Method::GET => {
+            let stored = app.group(path).await?;
+            if preconditions.is_known(stored.revision) {
+                return Ok(Answer::empty(304).with(header::ETAG, etag(stored.revision)));
+            }
+            Ok(answer(200, &stored))
+        }
+        // Whether it is there.
+        Method::HEAD => {
+            let stored = app.group(path).await?;
+            Ok(Answer::empty(204).with(header::ETAG, etag(stored.revision)))
+        }
+        Method::DELETE => {
+            app.delete_group(path, &preconditions).await?;
+            Ok(Answer::empty(200))
+        }
+        Method::PATCH => {
+            let body = call.json(crate::http::LARGEST_BODY)?;
+            let written = app.patch_group(path, &body, &preconditions).await?;
+            Ok(answer(200, &written.stored).ignoring(&written.ignored))
+        }
+        _ => {
+            let body = call.json(crate::http::LARGEST_BODY)?;
+            let written = app.put_group(path, &body, &preconditions).await?;
+            let status = if written.created { 201 } else { 200 };
+            Ok(answer(status, &written.stored).ignoring(&written.ignored))
+        }
+    }
+}
+
+fn answer(status: u16, stored: &StoredGroup) -> Answer {
+    tagged(status, wire::group::write(&stored.group), stored.revision)
+}
+
+pub(super) async fn resources(app: &App, call: &Call, subscription: &str, group: Option<&str>) -> Answered {
+    let filter = filter(call, ResourceFilter::read)?;
+    let (top, skip) = page(call, LARGEST_PAGE, LARGEST_PAGE)?;
+    let mut found = app.collections(subscription, group, Page { skip, top: top as u32 + 1 }).await?;
+    if !filter.includes_collections() {
+        found.clear();
+    }
+    Ok(list(call, found, top, skip, |stored| wire::surroundings::resource(&stored.collection)))
+}

@@ -1,0 +1,166 @@
+//! Pauses: what was due while a job or its collection was off is in the ledger, however the pause ends, and says so.
+
+use model::{Definition, Fate, JobState, LedgerEntry, Plan, Reason, Timestamp};
+
+use super::Backend;
+use super::world::{World, collection, path};
+use crate::Expected;
+
+/// Every two minutes, beginning in half a minute.
+fn other_times(world: &World<'_>) -> impl Fn(&mut Definition) {
+    let start_time = Some(world.after(30).to_string());
+    move |definition| {
+        definition.timing.start_time = start_time.clone();
+        if let Some(recurrence) = &mut definition.timing.recurrence {
+            recurrence.interval = Some(2);
+        }
+    }
+}
+
+/// First, last, how many, why; in the order of the ledger.
+async fn skipped(world: &World<'_>) -> Vec<(Timestamp, Timestamp, u64, Reason)> {
+    let row = |entry: LedgerEntry| {
+        assert_eq!(entry.fate, Fate::Skipped, "{entry:?}");
+        (entry.due_at, entry.due_until, entry.occurrences, entry.reason.unwrap())
+    };
+    world.ledger().await.into_iter().map(row).collect()
+}
+
+/// How a pause may end other than by the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Replaced(JobState),
+    OtherTimes(JobState),
+    Deleted,
+    CollectionDeleted,
+}
+
+impl End {
+    const ALL: [Self; 6] = [
+        Self::Replaced(JobState::Enabled),
+        Self::Replaced(JobState::Disabled),
+        Self::OtherTimes(JobState::Enabled),
+        Self::OtherTimes(JobState::Disabled),
+        Self::Deleted,
+        Self::CollectionDeleted,
+    ];
+
+    async fn come(self, world: &World<'_>) {
+        match self {
+            Self::Replaced(state) => {
+                world.put_as("job", world.minutely_in(30), state).await;
+            }
+            Self::OtherTimes(state) => {
+                world.patch("job", state, other_times(world)).await;
+            }
+            Self::Deleted => {
+                world.store().delete_job(&path(), "job", None, world.now).await.unwrap();
+            }
+            Self::CollectionDeleted => {
+                world.store().delete_collection(&path(), None, world.now).await.unwrap();
+                let collection = collection(&path(), Plan::P20Premium);
+                world.put_collection(collection, Expected::Absent).await;
+            }
+        }
+    }
+}
+
+/// Switched off, twice even, and then replaced, deleted or given other times: one entry, with the change.
+pub async fn a_pause_is_accounted_for_however_it_ends(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    for (i, end) in End::ALL.into_iter().enumerate() {
+        world.put("job", world.minutely_in(60)).await;
+        world.pass(130);
+        // Two were due and nobody claimed them.
+        world.patch("job", JobState::Disabled, |_| ()).await;
+        world.pass(60);
+        world.patch("job", JobState::Disabled, |_| ()).await;
+        world.pass(60);
+        let since = skipped(&world).await.len();
+        end.come(&world).await;
+        let off = Reason::JobDisabled;
+        let entries = skipped(&world).await;
+        assert_eq!(entries.len(), since + 1, "{i} {end:?}");
+        assert_eq!(entries[since], (world.after(-70), world.after(-10), 2, off), "{end:?}");
+        assert_eq!(entries[since - 1], (world.after(-190), world.after(-130), 2, off), "{end:?}");
+        // What follows by the new times is no part of it.
+        world.pass(20);
+        world.store().delete_job(&path(), "job", None, world.now).await.unwrap();
+        assert_eq!(skipped(&world).await.len(), since + 1, "{end:?}");
+        world.pass(1000);
+    }
+}
+
+/// A job that is written switched off has been off from its first instant on; so has one with other times.
+pub async fn a_job_that_was_never_on_is_accounted_for(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let off = Reason::JobDisabled;
+    world.put_as("job", world.minutely(), JobState::Disabled).await;
+    world.pass(130);
+    world.patch("job", JobState::Disabled, other_times(&world)).await;
+    let mut expected = vec![(world.after(-130), world.after(-10), 3, off)];
+    assert_eq!(skipped(&world).await, expected);
+
+    world.pass(300);
+    let on = world.patch("job", JobState::Enabled, |_| ()).await;
+    expected.push((world.after(-270), world.after(-30), 3, off));
+    assert_eq!(skipped(&world).await, expected);
+    assert_eq!((on.job.next_number, on.job.next_at), (1, Some(world.after(90))));
+    assert_eq!(on.job.paused_at, None);
+}
+
+/// Whatever is done to a job while its collection is off, or before the engine has looked at it again: that was why.
+pub async fn a_disabled_collection_is_the_reason(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let off = Reason::CollectionDisabled;
+    for end in End::ALL {
+        for (on_again, reason) in [(false, off), (true, Reason::JobDeleted)] {
+            world.put("job", world.minutely_in(60)).await;
+            world.switch_collection(false).await;
+            world.pass(130);
+            if on_again {
+                world.switch_collection(true).await;
+                world.pass(60);
+            }
+            let since = skipped(&world).await.len();
+            end.come(&world).await;
+            let entries = skipped(&world).await.split_off(since);
+            let reason = match end {
+                End::Replaced(JobState::Disabled) | End::OtherTimes(JobState::Disabled) => {
+                    Reason::JobDisabled
+                }
+                End::Replaced(_) | End::OtherTimes(_) => Reason::JobChanged,
+                End::Deleted | End::CollectionDeleted => reason,
+            };
+            let expected = if on_again {
+                let due = world.after(-10);
+                vec![(world.after(-130), world.after(-70), 2, off), (due, due, 1, reason)]
+            } else {
+                vec![(world.after(-70), world.after(-10), 2, off)]
+            };
+            assert_eq!(entries, expected, "{end:?}, on again: {on_again}");
+            world.store().delete_job(&path(), "job", None, world.now).await.unwrap();
+            if !on_again && end != End::CollectionDeleted {
+                world.switch_collection(true).await;
+            }
+            world.pass(1000);
+        }
+    }
+
+    // Switched off itself while its collection is: until then it was the collection, from then on the job.
+    world.put("job", world.minutely_in(60)).await;
+    world.switch_collection(false).await;
+    world.pass(130);
+    let since = skipped(&world).await.len();
+    world.patch("job", JobState::Disabled, |_| ()).await;
+    world.pass(60);
+    world.switch_collection(true).await;
+    world.pass(60);
+    world.patch("job", JobState::Enabled, |_| ()).await;
+    let entries = skipped(&world).await.split_off(since);
+    let job_off = Reason::JobDisabled;
+    assert_eq!(
+        entries,
+        [(world.after(-190), world.after(-130), 2, off), (world.after(-70), world.after(-10), 2, job_off)]
+    );
+}

@@ -10,9 +10,12 @@ mod backup;
 mod bench;
 mod client;
 mod document;
+mod export;
+mod import;
 mod preview;
 mod progress;
 mod refused;
+mod report;
 mod serve;
 mod style;
 mod table;
@@ -40,6 +43,10 @@ enum Command {
     Serve(serve::Options),
     /// Copy the store of a running server to a file
     Backup(backup::Options),
+    /// Write the collections and jobs of a deployment template to a server
+    Import(import::Options),
+    /// Write what a server holds as a deployment template
+    Export(export::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -53,6 +60,8 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Serve(options) => serve::run(options),
         Command::Backup(options) => backup::run(options),
+        Command::Import(options) => import::run(options),
+        Command::Export(options) => export::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Config => serve::print_config(),

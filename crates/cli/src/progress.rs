@@ -11,6 +11,11 @@ impl Progress {
         Self::new(length, "{bar:40} {bytes} of {total_bytes}, {eta} left")
     }
 
+    /// So many things are to be done.
+    pub(crate) fn steps(length: u64) -> Self {
+        Self::new(length, "{bar:40} {pos} of {len}, {eta} left")
+    }
+
     fn new(length: u64, template: &str) -> Self {
         // Where standard error is no terminal, indicatif draws nothing.
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());

@@ -14,6 +14,11 @@ impl Refused {
         Self(vec![reason.into()])
     }
 
+    /// All of the reasons, for whoever has bounded them already.
+    pub(crate) fn all(reasons: Vec<String>) -> Self {
+        Self(reasons)
+    }
+
     /// The reasons, as many as anybody would read.
     pub(crate) fn reasons(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)

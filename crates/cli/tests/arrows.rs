@@ -55,6 +55,8 @@ const ROOMS: &[Room] = &[
         ],
         outside: AllBut(&[ASYNC, HTTP, SQL]),
     },
+    // The language of templates; what is in them is for others to judge.
+    Room { name: "template", folder: "template", may_use: &[], outside: AllBut(&[ASYNC, HTTP, SQL]) },
     // Keeps what it is given; does not know where it came from.
     Room {
         name: "store",
@@ -90,6 +92,7 @@ const ROOMS: &[Room] = &[
             ("actions", "start-up builds the real actions"),
             ("store", "use-cases load and store"),
             ("wire", "requests and answers are JSON"),
+            ("template", "import"),
             ("model", "the decisions"),
             ("recurrence", "previews of a rule"),
         ],
@@ -105,6 +108,7 @@ const ROOMS: &[Room] = &[
             ("actions", "doctor"),
             ("store", "migrate, export and import"),
             ("wire", "files of jobs are JSON"),
+            ("template", "import"),
             ("model", "what import and export carry"),
             ("recurrence", "preview"),
         ],

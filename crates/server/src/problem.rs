@@ -16,15 +16,36 @@ pub struct Problem {
     pub message: String,
     /// The faults of a body, where that is the problem.
     pub faults: Option<Faults>,
+    /// The faults of a whole document of resources.
+    pub details: Vec<Detail>,
     /// When to try again, in seconds.
     pub retry_after: Option<u32>,
     /// The methods that are allowed.
     pub allow: Option<&'static str>,
 }
 
+/// One fault of a document of resources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    /// Where it stands.
+    pub target: String,
+    /// What is wrong there, and what is allowed.
+    pub message: String,
+    /// Whether the document may be right and only does not fit with what is there.
+    pub is_conflict: bool,
+}
+
 impl Problem {
     fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), faults: None, retry_after: None, allow: None }
+        Self {
+            status,
+            code,
+            message: message.into(),
+            faults: None,
+            details: Vec::new(),
+            retry_after: None,
+            allow: None,
+        }
     }
 
     /// 400.
@@ -35,6 +56,21 @@ impl Problem {
     /// 400 for a body with faults.
     pub fn faulty(faults: Faults) -> Self {
         Self { message: faults.to_string(), faults: Some(faults), ..Self::bad_request("") }
+    }
+
+    /// 400 for a document of resources with faults; 409 where all of them are conflicts.
+    pub fn listed(details: Vec<Detail>) -> Self {
+        let first = details.first().map(|detail| detail.message.clone()).unwrap_or_default();
+        let message = match details.len() {
+            1 => first,
+            many => format!("The document has {many} faults; the first is {first}"),
+        };
+        let problem = if details.iter().all(|detail| detail.is_conflict) {
+            Self::conflict(message)
+        } else {
+            Self::bad_request(message)
+        };
+        Self { details, ..problem }
     }
 
     /// 409 for a body that is right, but not where it is to be kept.

@@ -22,6 +22,18 @@ pub fn body(code: &str, message: &str) -> Value {
     json!({"error": {"code": code, "message": message}})
 }
 
+/// An error with many faults, each with its target and its message.
+pub fn listed<'a>(code: &str, message: &str, faults: impl IntoIterator<Item = (&'a str, &'a str)>) -> Value {
+    let mut faults = faults.into_iter();
+    let detail = |(target, message)| json!({"code": code, "target": target, "message": message});
+    let mut details: Vec<Value> = faults.by_ref().take(MOST_DETAILS).map(detail).collect();
+    let more = faults.count();
+    if more > 0 {
+        details.push(json!({"code": code, "message": format!("and {more} more like these")}));
+    }
+    json!({"error": {"code": code, "message": message, "details": details}})
+}
+
 /// The error of a body with faults. The message says the first; each has a detail with its path as `target`, also when
 /// there is only one, so that a program finds the path always in the same place.
 ///

@@ -2,7 +2,8 @@
 //!
 //! [`read()`] takes the body of a PUT or POST, [`patch()`] that of a PATCH; both find every fault at once, with the paths
 //! that the body has, and neither ever shows a secret. [`write()`] makes the answer: the order and casing of the
-//! recordings, and no secrets.
+//! recordings, and no secrets. [`concealed()`] makes a copy that can be asked for again, with something else in the
+//! place of each secret.
 //!
 //! ```
 //! use wire::job;
@@ -25,6 +26,7 @@
 //! them was given.
 
 mod action;
+mod concealed;
 mod http;
 mod interval;
 mod patch;
@@ -37,6 +39,7 @@ use serde_json::Value;
 
 use crate::members::Reader;
 
+pub use concealed::concealed;
 pub use patch::{Patched, patch};
 pub use write::write;
 

@@ -17,7 +17,7 @@
 //! name of the recording stands beside each oddity, and `tests/recordings.rs` compares all of them.
 //!
 //! A secret has no way out of here: answers leave it out, faults do not show it, and the one document that holds it,
-//! a stored job that is being patched, stays within `job::patch`.
+//! a stored job that is being patched or copied, stays within `job`.
 //!
 //! ```
 //! let tree = wire::json::read(br#"{"recurrence": {"frequency": "day", "interval": "2"}}"#)?;

@@ -47,6 +47,12 @@ fn answers_and_debugging() {
                     silent(&wire::job::write(&path(), &job, Dialect::default()).to_string());
                     silent(&format!("{request:?}"));
                     silent(&format!("{job:?}"));
+                    let copy = wire::job::concealed(&job.definition, job.state, |_, secret| {
+                        assert_eq!(secret.expose(), PLANTED);
+                        "concealed".into()
+                    });
+                    silent(&copy.to_string());
+                    assert!(copy.to_string().contains("concealed"), "{copy}");
                     let patch = json!({"properties": {"startTime": "soon"}});
                     let faults =
                         wire::job::patch(&job.definition, job.state, &patch, now()).expect_err("a fault");

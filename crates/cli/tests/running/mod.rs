@@ -113,6 +113,21 @@ pub(crate) fn call(
     Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
 }
 
+/// The ETag of a resource.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub(crate) fn etag(server: &Server, path: &str) -> String {
+    let mut stream = TcpStream::connect(server.address).expect("connected");
+    let address = server.address;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let tag = answer
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .find(|(name, _)| name.eq_ignore_ascii_case("etag"));
+    tag.unwrap_or_else(|| panic!("{path} has no ETag: {answer}")).1.to_owned()
+}
+
 /// What a target was called with: the tags of each job, in the order of the calls.
 pub(crate) type Calls = Arc<Mutex<HashMap<String, Vec<String>>>>;
 

@@ -49,23 +49,30 @@ impl App {
         body: &Value,
         preconditions: &Preconditions,
     ) -> Result<PutCollection> {
-        self.change_collection(path, preconditions, |existing| {
-            let standing = existing.map(|existing| existing.plan);
-            let request = wire::collection::read(body, standing, &self.plans).map_err(Problem::faulty)?;
-            if existing.is_none() {
-                names::check_subscription(&path.subscription)?;
-                names::check("job collection", &path.name, self.limits.name)?;
-            }
-            let at = existing.map_or(path, |existing| &existing.path);
-            let mut collection = request.collection(at.clone());
-            // Whoever describes a collection without its state does not mean to use its switch: a template that is
-            // deployed every night must not switch on what an operator has switched off.
-            if let (None, Some(existing)) = (request.state, existing) {
-                collection.state = existing.state;
-            }
-            Ok((collection, request.ignored))
-        })
-        .await
+        self.change_collection(path, preconditions, |existing| self.collection_of(path, body, existing)).await
+    }
+
+    /// The collection that a PUT makes of the one that is there, and the members of the body that mean nothing.
+    pub(super) fn collection_of(
+        &self,
+        path: &CollectionPath,
+        body: &Value,
+        existing: Option<&Collection>,
+    ) -> Result<(Collection, Vec<String>)> {
+        let standing = existing.map(|existing| existing.plan);
+        let request = wire::collection::read(body, standing, &self.plans).map_err(Problem::faulty)?;
+        if existing.is_none() {
+            names::check_subscription(&path.subscription)?;
+            names::check("job collection", &path.name, self.limits.name)?;
+        }
+        let at = existing.map_or(path, |existing| &existing.path);
+        let mut collection = request.collection(at.clone());
+        // Whoever describes a collection without its state does not mean to use its switch: a template that is
+        // deployed every night must not switch on what an operator has switched off.
+        if let (None, Some(existing)) = (request.state, existing) {
+            collection.state = existing.state;
+        }
+        Ok((collection, request.ignored))
     }
 
     /// Changes parts of a collection.
@@ -130,7 +137,7 @@ impl App {
     }
 
     /// Whether the jobs of a collection are still allowed after a change.
-    async fn check_fit(&self, old: &Collection, new: &Collection) -> Result<()> {
+    pub(super) async fn check_fit(&self, old: &Collection, new: &Collection) -> Result<()> {
         let (was, is) = (old.allowance(&self.plans), new.allowance(&self.plans));
         let limits = (self.plans.limits(old.plan), self.plans.limits(new.plan));
         if was == is && limits.0 == limits.1 {
@@ -197,7 +204,7 @@ fn resumed_at(old: Option<&Collection>, new: &Collection, now: model::Timestamp)
     if switched_on { Some(now) } else { old.resumed_at }
 }
 
-fn no_more_collections(plan: Plan, most: Option<(Plan, u32)>) -> Problem {
+pub(super) fn no_more_collections(plan: Plan, most: Option<(Plan, u32)>) -> Problem {
     let most = most.map_or(0, |(_, most)| most);
     if plan == Plan::Free && most == 1 {
         return Problem::conflict(

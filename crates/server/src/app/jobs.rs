@@ -102,7 +102,7 @@ impl App {
 
     /// Whether a job may be in a collection, by its plan, its quota and the limits.
     /// `before` is the action that the job had.
-    fn admit(
+    pub(super) fn admit(
         &self,
         collection: &Collection,
         request: &JobRequest,
@@ -223,7 +223,7 @@ fn expected(existing: Option<&StoredJob>) -> ExpectedJob {
     }
 }
 
-fn refuse_final(name: &str, state: JobState) -> Result<()> {
+pub(super) fn refuse_final(name: &str, state: JobState) -> Result<()> {
     if state.is_final() {
         return Err(Problem::conflict(format!(
             "The job '{name}' is {}, which is final: it can be deleted, but neither changed nor run.",

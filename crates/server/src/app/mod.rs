@@ -1,7 +1,9 @@
 //! Use-cases: load, decide, store. What is decided is in [`model`]; here it is brought together.
 
 mod collections;
+pub mod export;
 mod groups;
+pub mod import;
 mod jobs;
 mod names;
 mod preconditions;

@@ -8,6 +8,7 @@ use store::Snapshot;
 use uuid::Uuid;
 
 use super::download;
+use super::stream::{self, Chunks};
 use crate::problem::Problem;
 
 /// Who gave an answer that is an error.
@@ -30,6 +31,8 @@ enum Content {
     Json(Value),
     /// A copy of the store and its bytes.
     File(Snapshot, u64),
+    /// What is made while it is sent, and its type.
+    Stream(&'static str, Chunks),
 }
 
 impl Answer {
@@ -47,6 +50,10 @@ impl Answer {
             Problem::busy("The copy of the store cannot be read; try again.")
         })?;
         Ok(Self { status: 200, body: Content::File(copy, length.len()), headers: Vec::new() })
+    }
+
+    pub(super) fn stream(kind: &'static str, chunks: Chunks) -> Self {
+        Self { status: 200, body: Content::Stream(kind, chunks), headers: Vec::new() }
     }
 
     pub(super) fn with(mut self, name: HeaderName, value: String) -> Self {
@@ -81,6 +88,7 @@ impl Answer {
             Content::Nothing => (Body::empty(), None),
             Content::Json(body) => (Body::from(body.to_string()), Some("application/json; charset=utf-8")),
             Content::File(copy, length) => (download::body(copy, length), Some("application/vnd.sqlite3")),
+            Content::Stream(kind, chunks) => (stream::body(chunks), Some(kind)),
         };
         let mut response = Response::new(body);
         *response.status_mut() =
@@ -107,7 +115,11 @@ impl From<Problem> for Answer {
     fn from(problem: Problem) -> Self {
         let body = match &problem.faults {
             Some(faults) => wire::error::faults(problem.code, faults),
-            None => wire::error::body(problem.code, &problem.message),
+            None if problem.details.is_empty() => wire::error::body(problem.code, &problem.message),
+            None => {
+                let details = problem.details.iter().map(|detail| (&*detail.target, &*detail.message));
+                wire::error::listed(problem.code, &problem.message, details)
+            }
         };
         let mut answer = Self::json(problem.status, body);
         if problem.is_gateways() {

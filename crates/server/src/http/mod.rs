@@ -9,6 +9,7 @@ mod meter;
 mod path;
 mod query;
 mod routes;
+mod stream;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,9 +115,10 @@ async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Resul
             any_version(&query)?;
         }
     }
-    let body = match timeout(SLOWEST_BODY, to_bytes(body, LARGEST_BODY)).await {
+    let largest = if resource == Resource::Import { routes::LARGEST_IMPORT } else { LARGEST_BODY };
+    let body = match timeout(SLOWEST_BODY, to_bytes(body, largest)).await {
         Ok(Ok(body)) => body,
-        Ok(Err(_)) => return Err(Problem::too_large(LARGEST_BODY)),
+        Ok(Err(_)) => return Err(Problem::too_large(largest)),
         Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
     };
     Ok(Call { method, resource, path, query, dialect, headers: head.headers, body })

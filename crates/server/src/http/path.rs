@@ -44,6 +44,10 @@ pub(crate) enum Resource {
     Ledger,
     /// A copy of the whole store.
     Backup,
+    /// Takes the resources of a template.
+    Import,
+    /// A template of what is here.
+    Export,
     /// The description of this API.
     OpenApi,
     /// Answers with what it was asked.
@@ -69,6 +73,8 @@ impl Resource {
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
             ["api", "backup"] => Some(Self::Backup),
+            ["api", "import"] => Some(Self::Import),
+            ["api", "export"] => Some(Self::Export),
             ["api", "openapi.json"] => Some(Self::OpenApi),
             ["api", "echo", ..] => Some(Self::Echo),
             [metadata, endpoints] if is(metadata, "metadata") && is(endpoints, "endpoints") => {
@@ -157,7 +163,11 @@ impl Resource {
         match self {
             Self::Collection(_) | Self::Job(..) => "GET, PUT, PATCH, DELETE",
             Self::Group(_) => "GET, HEAD, PUT, PATCH, DELETE",
-            Self::Switch(..) | Self::Run(..) | Self::Backup | Self::Provider { change: true, .. } => "POST",
+            Self::Switch(..)
+            | Self::Run(..)
+            | Self::Backup
+            | Self::Import
+            | Self::Provider { change: true, .. } => "POST",
             Self::Jobs(_) => "GET, POST",
             Self::Echo => "GET, POST, PUT, PATCH, DELETE",
             _ => "GET",
@@ -186,6 +196,8 @@ impl Resource {
             | Self::Endpoints
             | Self::Ledger
             | Self::Backup
+            | Self::Import
+            | Self::Export
             | Self::OpenApi
             | Self::Echo
             | Self::Health
@@ -196,9 +208,14 @@ impl Resource {
     /// Whose api-versions it takes.
     pub(crate) fn versions(&self) -> Versions {
         match self {
-            Self::Ledger | Self::Backup | Self::OpenApi | Self::Echo | Self::Health | Self::Ready => {
-                Versions::None
-            }
+            Self::Ledger
+            | Self::Backup
+            | Self::Import
+            | Self::Export
+            | Self::OpenApi
+            | Self::Echo
+            | Self::Health
+            | Self::Ready => Versions::None,
             Self::Groups(_)
             | Self::Group(_)
             | Self::Resources { .. }

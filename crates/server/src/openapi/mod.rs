@@ -70,6 +70,8 @@ mod tests {
         Resource::Operations => "/providers/Microsoft.Scheduler/operations",
         Resource::Endpoints => "/metadata/endpoints",
         Resource::Backup => "/api/backup",
+        Resource::Import => "/api/import",
+        Resource::Export => "/api/export",
         Resource::Ledger => "/api/ledger",
         Resource::OpenApi => "/api/openapi.json",
         Resource::Echo => "/api/echo",

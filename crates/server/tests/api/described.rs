@@ -157,6 +157,11 @@ async fn real_answers_are_as_described() {
     let groups = collection("").replace("/?", "?");
     let subscriptions = groups.replace("/resourceGroups/g", "");
     let around = |path: &str| format!("{path}?api-version=2020-06-01");
+    let import = "/api/import?subscription=s&group=imported".to_owned();
+    let template = json!({"resources": [
+        {"type": "Microsoft.Scheduler/jobCollections", "name": "new", "apiVersion": "2016-03-01", "x": 1},
+        {"type": "Microsoft.Web/sites", "name": "other", "apiVersion": "2016-03-01"},
+    ]});
     let group = json!({"location": "westus", "tags": {"a": "b"}, "x": 1});
     let below = |name: &str| collection("c").replace('?', &format!("/{name}?"));
 
@@ -206,6 +211,11 @@ async fn real_answers_are_as_described() {
         ("GET", around("/providers/Microsoft.Scheduler/operations"), None),
         ("GET", around("/metadata/endpoints"), None),
         ("GET", "/subscriptions".into(), None),
+        ("POST", format!("{import}&dryRun=true"), Some(template.clone())),
+        ("POST", import.clone(), Some(template)),
+        ("POST", import, Some(json!({"resources": [{"type": "Microsoft.Scheduler/jobCollections"}]}))),
+        ("GET", "/api/export?subscription=s".into(), None),
+        ("GET", "/api/export".into(), None),
         ("GET", "/healthz".into(), None),
         ("GET", "/readyz".into(), None),
         ("GET", "/api/openapi.json".into(), None),

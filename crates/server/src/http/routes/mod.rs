@@ -1,5 +1,6 @@
 //! Routes: one function per resource; read, call the use-case, write.
 
+mod deployments;
 mod groups;
 mod ledger;
 mod surroundings;
@@ -16,6 +17,8 @@ use super::path::Resource;
 use crate::app::{App, etag};
 use crate::problem::Problem;
 use crate::{VERSION, openapi};
+
+pub(super) use deployments::LARGEST_IMPORT;
 
 type Answered = Result<Answer, Problem>;
 
@@ -57,6 +60,8 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Operations => Ok(whole(wire::surroundings::operations())),
         Resource::Endpoints => Ok(surroundings::endpoints(call)),
         Resource::Ledger => ledger::ledger(app, call).await,
+        Resource::Import => deployments::import(app, call).await,
+        Resource::Export => deployments::export(app, call).await,
         Resource::Backup => {
             let copy = app.store.snapshot().await?;
             let copy = copy

@@ -1,0 +1,40 @@
+//! Jobs, written as they were asked for but for their secrets: for whoever keeps a copy or compares two.
+
+use model::{Definition, JobState, Secret};
+use serde_json::Value;
+
+use super::write;
+
+/// Where an action keeps its secrets.
+const SECRETS: [&[&str]; 6] = [
+    &["request", "authentication", "password"],
+    &["request", "authentication", "pfx"],
+    &["request", "authentication", "secret"],
+    &["queueMessage", "sasToken"],
+    &["serviceBusQueueMessage", "authentication", "sasKey"],
+    &["serviceBusTopicMessage", "authentication", "sasKey"],
+];
+
+/// All that was asked for, as it could be asked for again. `conceal` is told the path of each secret, such as
+/// `action.errorAction.queueMessage.sasToken`, and says what is written in its place.
+pub fn concealed(
+    definition: &Definition,
+    state: JobState,
+    mut conceal: impl FnMut(&str, &Secret) -> Value,
+) -> Value {
+    let mut document = write::document(definition, state);
+    let mut path = "action".to_owned();
+    let mut action = document.get_mut("properties").and_then(|properties| properties.get_mut("action"));
+    while let Some(at) = action {
+        for names in SECRETS {
+            let found = names.iter().try_fold(&mut *at, |value, name| value.get_mut(*name));
+            if let Some(secret) = found {
+                let value = Secret::new(secret.as_str().unwrap_or_default());
+                *secret = conceal(&format!("{path}.{}", names.join(".")), &value);
+            }
+        }
+        path += ".errorAction";
+        action = at.get_mut("errorAction");
+    }
+    document
+}

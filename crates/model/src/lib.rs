@@ -11,6 +11,7 @@ pub mod admission;
 mod clock;
 mod collection;
 mod execution;
+pub mod interval;
 mod job;
 mod ledger;
 mod secret;

@@ -26,7 +26,6 @@
 
 mod action;
 mod http;
-mod interval;
 mod patch;
 mod read;
 mod write;

@@ -4,7 +4,7 @@
 //! [`request`] and [`redirect`]; this file does what they say, within one deadline.
 
 mod answer;
-mod connector;
+pub(crate) mod connector;
 pub(crate) mod message;
 mod redirect;
 mod request;

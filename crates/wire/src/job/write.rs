@@ -7,14 +7,13 @@ use model::action::{
     Call, HttpAuthentication, HttpRequest, QueueDelivery, RetryPolicy, ServiceBusMessage,
     ServiceBusTransport, StorageQueueMessage,
 };
-use model::{Action, CatchUp, CollectionPath, Definition, Job, JobState, Overlap, Secret};
+use model::{Action, CatchUp, CollectionPath, Definition, Job, JobState, Overlap, Secret, interval};
 use recurrence::{
     Draft, DstDraft, Fold, Frequency, Gap, MonthlyOccurrenceDraft, RecurrenceDraft, ScheduleDraft, Weekday,
     read_date_time,
 };
 use serde_json::{Map, Value};
 
-use super::interval;
 use crate::{date_time, path};
 
 /// The job as the API answers it. Secrets are left out, not blanked: that is how every answer with authentication was

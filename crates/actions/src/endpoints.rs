@@ -6,18 +6,22 @@
 use std::collections::BTreeMap;
 
 use ::http::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 
 use crate::{
     fault::{Fault, Kind},
     settings::SettingsError,
 };
 
+/// What is written by number in a path and in a signature: everything but the characters that never mean anything.
+pub(crate) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// Where accounts, or namespaces, are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
     /// For all that are not named. What stands in braces is replaced by the name.
     pub pattern: String,
-    /// Those that are elsewhere, by name in any case.
+    /// Those that are elsewhere, by name in any case; braces mean the same here.
     pub named: BTreeMap<String, String>,
 }
 
@@ -50,17 +54,15 @@ impl Endpoints {
     /// The endpoint of a name, without a slash at its end.
     pub(crate) fn of(&self, name: &str) -> Result<String, Fault> {
         let named = self.named.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        let endpoint = match named {
-            Some((_, endpoint)) => endpoint.clone(),
-            None if is_label(name) => insert(&self.pattern, name),
-            None => {
-                let cause = format!(
-                    "'{}' cannot be part of a host name: letters, digits and hyphens are allowed, at most 63",
-                    name.escape_debug()
-                );
-                return Err(Fault::new(Kind::UnknownError, cause));
-            }
-        };
+        let endpoint = named.map_or(&self.pattern, |(_, endpoint)| endpoint);
+        if endpoint.contains('{') && !is_label(name) {
+            let cause = format!(
+                "'{}' cannot be part of a host name: letters, digits and hyphens are allowed, at most 63",
+                name.escape_debug()
+            );
+            return Err(Fault::new(Kind::UnknownError, cause));
+        }
+        let endpoint = insert(endpoint, name);
         Ok(endpoint.trim_end_matches('/').to_owned())
     }
 }

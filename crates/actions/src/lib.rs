@@ -6,10 +6,10 @@
 //!
 //! ```no_run
 //! use actions::{ActionSettings, Actions, Order, Runner};
-//! use model::{Uuid, action::{Call, HttpRequest}};
+//! use model::{Clock, Uuid, action::{Call, HttpRequest}};
 //!
-//! # async fn fire() -> Result<(), actions::SettingsError> {
-//! let actions = Actions::new(ActionSettings::default())?;
+//! # async fn fire(clock: std::sync::Arc<dyn Clock>) -> Result<(), actions::SettingsError> {
+//! let actions = Actions::new(ActionSettings::default(), clock)?;
 //! let request = HttpRequest {
 //!     uri: "https://example.com/nightly".into(),
 //!     method: "post".into(),
@@ -39,7 +39,8 @@
 //! `request` writes what is sent there, `connector` resolves the name, asks `egress` whether the address may be
 //! called, connects and speaks TLS; `redirect` decides where to go on, `answer` reads what came back up to a limit,
 //! and `message` writes the sentence for the history. Everything that can go wrong on the way is a `Fault`.
-//! `storage_queue` writes its own request and sends it with the same client.
+//! `storage_queue` writes its own request and sends it with the same client, and so does `service_bus` for the REST
+//! endpoint; for AMQP it keeps links, over connections of the same connector.
 //!
 //! [`scripted`] is the other implementation of [`Runner`]: outcomes and delays as a test wants them.
 //!
@@ -57,19 +58,25 @@ mod http;
 mod order;
 mod refusal;
 pub mod scripted;
+mod service_bus;
 mod settings;
 mod storage_queue;
 mod tls;
 mod xml;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use model::{Outcome, action::Call};
+use model::{Clock, Outcome, action::Call};
 
 pub use crate::{
     endpoints::Endpoints,
     order::{Order, Target},
+    service_bus::{Login, Namespace, ServiceBusSettings},
     settings::{ActionSettings, SettingsError},
 };
+
+use crate::service_bus::{Entity, ServiceBus};
 
 /// Who carries out attempts.
 #[async_trait]
@@ -89,36 +96,39 @@ pub trait Runner: Send + Sync + 'static {
 pub struct Actions {
     http: http::Http,
     storage_accounts: Endpoints,
+    service_bus: ServiceBus,
 }
 
 impl Actions {
-    /// Reads the machine's trusted certificates and makes ready; connects to nothing.
+    /// Reads the machine's trusted certificates and makes ready; connects to nothing. The clock is for signatures, which
+    /// expire.
     ///
     /// # Errors
     ///
     /// When a setting cannot be used.
-    pub fn new(settings: ActionSettings) -> Result<Self, SettingsError> {
+    pub fn new(settings: ActionSettings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
         let storage_accounts = settings.storage_accounts.clone();
         let schemes = ["http", "https"];
         storage_accounts.check("storage-queue.endpoint", "storage-queue.accounts.*", &schemes)?;
-        Ok(Self { http: http::Http::new(settings)?, storage_accounts })
+        let service_bus = ServiceBus::new(&settings, clock)?;
+        Ok(Self { http: http::Http::new(settings)?, storage_accounts, service_bus })
     }
 }
 
 #[async_trait]
 impl Runner for Actions {
     async fn run(&self, order: Order<'_>) -> Outcome {
-        let not_built = |kind, name| Outcome {
-            success: false,
-            message: format!("{kind} Action - {name} is not available in this version"),
-        };
         match order.call {
             Call::Http { request, .. } => self.http.run(&order, request).await,
             Call::StorageQueue(message) => {
                 storage_queue::run(&self.http, &self.storage_accounts, &order, message).await
             }
-            Call::ServiceBusQueue(_) => not_built("ServiceBusQueue", "Sending to a Service Bus queue"),
-            Call::ServiceBusTopic(_) => not_built("ServiceBusTopic", "Sending to a Service Bus topic"),
+            Call::ServiceBusQueue(message) => {
+                self.service_bus.run(&self.http, &order, Entity::Queue, message).await
+            }
+            Call::ServiceBusTopic(message) => {
+                self.service_bus.run(&self.http, &order, Entity::Topic, message).await
+            }
         }
     }
 }

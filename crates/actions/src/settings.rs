@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::endpoints::Endpoints;
+use crate::{endpoints::Endpoints, service_bus::ServiceBusSettings};
 
 /// Limits and habits of outbound calls.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct ActionSettings {
     pub extra_roots: Vec<u8>,
     /// Where storage accounts have their queues.
     pub storage_accounts: Endpoints,
+    /// Where namespaces of Service Bus are.
+    pub service_bus: ServiceBusSettings,
 }
 
 impl Default for ActionSettings {
@@ -48,6 +50,7 @@ impl Default for ActionSettings {
             user_agent: concat!("Punctual/", env!("CARGO_PKG_VERSION")).to_owned(),
             extra_roots: Vec::new(),
             storage_accounts: Endpoints::public("https://{account}.queue.core.windows.net"),
+            service_bus: ServiceBusSettings::default(),
         }
     }
 }

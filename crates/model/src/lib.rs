@@ -13,6 +13,7 @@ mod clock;
 mod collection;
 mod execution;
 mod group;
+pub mod interval;
 mod job;
 mod ledger;
 mod secret;

@@ -28,7 +28,6 @@
 mod action;
 mod concealed;
 mod http;
-mod interval;
 mod patch;
 mod read;
 mod write;

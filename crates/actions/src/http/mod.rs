@@ -5,7 +5,7 @@
 
 mod answer;
 mod clients;
-mod connector;
+pub(crate) mod connector;
 pub(crate) mod message;
 mod redirect;
 mod request;

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 /// A connection.
+#[derive(Debug)]
 pub(crate) enum Stream {
     Plain(TokioIo<TcpStream>),
     /// In a box, because it is many times the size.

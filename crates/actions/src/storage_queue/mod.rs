@@ -14,18 +14,15 @@ use model::{
     Outcome,
     action::{QueueDelivery, StorageQueueMessage},
 };
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
 use crate::{
-    endpoints::Endpoints,
+    endpoints::{Endpoints, IN_PATH},
     fault::{Fault, Kind},
     http::Http,
     order::Order,
     refusal::Refusal,
 };
-
-/// What is written by number in the path: everything but the characters that never mean anything.
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// One attempt.
 pub(crate) async fn run(

@@ -7,19 +7,29 @@ mod faults;
 mod redirects;
 mod requests;
 mod server;
+mod service_bus;
 mod storage_queue;
 mod tls;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use actions::{ActionSettings, Actions, Order, Runner as _};
 use model::{
-    Outcome, Secret, Uuid,
+    Clock, Outcome, Secret, Timestamp, Uuid,
     action::{Call, HttpAuthentication, HttpRequest},
 };
 
 const TAG: &str = "0123456789abcdef0123456789abcdef";
 const REQUEST_ID: &str = "01234567-89ab-4def-8123-456789abcdef";
+
+/// A clock that stands still, five minutes before the expiry of signatures that tests know.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        "2027-03-01T12:30:00Z".parse().expect("a timestamp")
+    }
+}
 
 /// Limits that nothing good comes near, and that a test can wait for.
 fn settings() -> ActionSettings {
@@ -38,7 +48,7 @@ fn impatient() -> ActionSettings {
 }
 
 fn actions(settings: ActionSettings) -> Actions {
-    Actions::new(settings).expect("the settings are fine")
+    Actions::new(settings, Arc::new(Still)).expect("the settings are fine")
 }
 
 fn get(uri: impl Into<String>) -> HttpRequest {

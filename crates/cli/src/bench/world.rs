@@ -38,7 +38,7 @@ impl World {
     }
 
     pub(super) fn run(&self) -> anyhow::Result<Engine> {
-        let runner = Actions::new(ActionSettings::default())?;
+        let runner = Actions::new(ActionSettings::default(), Arc::new(SystemClock))?;
         Ok(Engine::start(self.store.clone(), Arc::new(runner), Arc::new(SystemClock), Settings::default()))
     }
 

@@ -40,7 +40,7 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
-const OPEN: [&str; 1] = ["storage-queue.accounts"];
+const OPEN: [&str; 2] = ["storage-queue.accounts", "service-bus.namespaces"];
 
 /// The configuration in force. `variables` are the environment's.
 pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigFault> {
@@ -223,6 +223,9 @@ mod tests {
         assert_eq!(config.budget(), crate::rates::Budget::default());
         assert_eq!(EnumCase::from(config.api.enum_case), EnumCase::default());
         assert_eq!(config.patience(), model::transition::Patience::default());
+        let actions = actions::ActionSettings::default();
+        assert_eq!(config.actions().service_bus, actions.service_bus);
+        assert_eq!(config.actions().storage_accounts, actions.storage_accounts);
         assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
     }
 
@@ -252,6 +255,22 @@ mod tests {
     }
 
     #[test]
+    fn namespaces_say_what_is_different_about_them() {
+        let config = with_file(
+            "[service-bus]\nqueue-address = \"q/{entity}\"\n\
+             [service-bus.namespaces.Rabbit]\namqp = \"amqp://127.0.0.1:5672\"\nlogin = \"plain\"\n",
+        );
+        let bus = config.expect("valid").actions().service_bus;
+        let expected = actions::Namespace {
+            amqp: "amqp://127.0.0.1:5672".to_owned(),
+            login: actions::Login::Plain,
+            queue_address: "q/{entity}".to_owned(),
+            ..actions::ServiceBusSettings::default().others
+        };
+        assert_eq!(bus.namespaces["Rabbit"], expected);
+    }
+
+    #[test]
     fn faults_name_the_setting() {
         for (fault, parts) in [
             (with(&[("PUNCTUAL_LISTEM", "x")]), &["PUNCTUAL_LISTEM", "did you mean PUNCTUAL_LISTEN?"][..]),
@@ -266,6 +285,11 @@ mod tests {
                 with_file("[storage-queue]\naccount = {}\n"),
                 &["storage-queue.account", "did you mean accounts?"],
             ),
+            (
+                with_file("[service-bus.namespaces.a]\namqq = \"amqp://b\"\n"),
+                &["service-bus.namespaces.a", "amqq", "queue-address"],
+            ),
+            (with_file("[service-bus]\nlogin = \"magic\"\n"), &["service-bus.login", "magic", "plain"]),
             (with_file("[storage-queue.accounts]\na = 5\n"), &["storage-queue.accounts.a", "string"]),
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),

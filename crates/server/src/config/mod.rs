@@ -6,19 +6,20 @@
 
 mod duration;
 mod layers;
+mod queues;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use actions::{ActionSettings, Endpoints};
+use actions::ActionSettings;
 use serde::Deserialize;
 
 use crate::rates::Budget;
 
 pub use layers::{ConfigFault, Flags, load};
+pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -41,6 +42,8 @@ pub struct Config {
     pub http: Http,
     /// Where storage accounts are.
     pub storage_queue: StorageQueue,
+    /// Where namespaces of Service Bus are.
+    pub service_bus: ServiceBus,
     /// What is kept how long.
     pub retention: Retention,
     /// How large a job may be.
@@ -148,16 +151,6 @@ pub struct Http {
     pub max_redirects: u32,
     /// The most bytes of an answer's body.
     pub max_answer: u64,
-}
-
-/// Where storage accounts are.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct StorageQueue {
-    /// All that are not named.
-    pub endpoint: String,
-    /// Those that are elsewhere.
-    pub accounts: BTreeMap<String, String>,
 }
 
 /// What is kept how long.
@@ -294,10 +287,8 @@ impl Config {
             connect_timeout: self.http.connect_timeout,
             max_redirects: self.http.max_redirects,
             max_response_body: self.http.max_answer,
-            storage_accounts: Endpoints {
-                pattern: self.storage_queue.endpoint.clone(),
-                named: self.storage_queue.accounts.clone(),
-            },
+            storage_accounts: self.storage_queue.settings(),
+            service_bus: self.service_bus.settings(),
             ..ActionSettings::default()
         }
     }

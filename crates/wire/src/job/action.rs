@@ -5,9 +5,10 @@ use model::action::{
     Call, QueueDelivery, RetryPolicy, ServiceBusMessage, ServiceBusTransport, SharedAccessKey,
     StorageQueueMessage,
 };
+use model::interval;
 use recurrence::read_date_time;
 
-use super::{http, interval};
+use super::http;
 use crate::members::{Given, Names, Object, Reader};
 
 pub(super) const TYPE: Names = &["type"];

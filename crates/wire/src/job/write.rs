@@ -7,14 +7,13 @@ use model::action::{
     Call, HttpAuthentication, HttpRequest, QueueDelivery, RetryPolicy, ServiceBusMessage,
     ServiceBusTransport, StorageQueueMessage,
 };
-use model::{Action, CatchUp, CollectionPath, Definition, Job, JobState, Overlap, Secret};
+use model::{Action, CatchUp, CollectionPath, Definition, Job, JobState, Overlap, Secret, interval};
 use recurrence::{
     Draft, DstDraft, Fold, Frequency, Gap, MonthlyOccurrenceDraft, RecurrenceDraft, ScheduleDraft, Weekday,
     read_date_time,
 };
 use serde_json::{Map, Value};
 
-use super::interval;
 use crate::dialect::{Dialect, EnumCase};
 use crate::{date_time, members, path};
 

@@ -1,20 +1,21 @@
-//! Retry intervals: ISO 8601 durations as in the documents, TimeSpans as in the recordings.
+//! Intervals, as texts: ISO 8601 durations as in the documents, TimeSpans as in the recordings.
 //!
 //! `00:01:00` and `30.00:00:00` were sent and came back (Scenario_JobCreateUpdateDeleteHttpJob,
 //! python_test_scheduler_job_custom_time); the documents say `PT1M`. Each client reads only one of the two, so an
 //! interval remembers how it was written.
 
-use model::action::{IntervalForm, RetryInterval};
+use crate::action::{IntervalForm, RetryInterval};
 
 /// What is read, for faults.
-pub(super) const FORMS: &str =
+pub const FORMS: &str =
     "whole seconds as an ISO 8601 duration such as PT1M, PT1H30M or P1D, or as 00:01:00 or 1.00:00:00";
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-pub(super) fn read(text: &str) -> Option<RetryInterval> {
+/// Reads an interval of whole seconds.
+pub fn read(text: &str) -> Option<RetryInterval> {
     let form = if text.starts_with(['P', 'p']) { IntervalForm::Iso } else { IntervalForm::TimeSpan };
     let seconds = match form {
         IntervalForm::Iso => iso(text),
@@ -23,7 +24,8 @@ pub(super) fn read(text: &str) -> Option<RetryInterval> {
     Some(RetryInterval { seconds: seconds?, form })
 }
 
-pub(super) fn write(interval: RetryInterval) -> String {
+/// Writes an interval the way it was written.
+pub fn write(interval: RetryInterval) -> String {
     let RetryInterval { seconds, form } = interval;
     let (days, hours) = (seconds / DAY, seconds % DAY / HOUR);
     let (minutes, seconds) = (seconds % HOUR / MINUTE, seconds % MINUTE);

@@ -70,12 +70,12 @@ const ZONES: [&str; 18] = [
     "America/Sao_Paulo",
 ];
 
-/// What a clock may show: 1990 to 2107.
+/// What a clock may show: 1990 to 2460.
 pub fn present(choices: &mut Choices<'_>) -> Timestamp {
     // Seconds from 1970 to 1990.
     const FROM: i64 = 631_152_000;
     // Quarters of an hour first: changes of clocks happen there.
-    let quarters = (choices.number(3) % (117 * 366 * 96)) as i64;
+    let quarters = (choices.number(3) % (470 * 366 * 96)) as i64;
     let seconds = FROM + quarters * 900 + choices.maybe(2, |choices| choices.between(0, 899)).unwrap_or(0);
     let ticks = choices.maybe(4, |choices| choices.number(3) % 10_000_000).unwrap_or(0);
     Timestamp::new(seconds, (ticks * 100) as i32).unwrap_or(Timestamp::UNIX_EPOCH)

@@ -9,8 +9,6 @@ mod writer;
 pub use choices::{Choices, draft, instant, present};
 pub use writer::{Wrapping, written};
 
-use std::time::Duration;
-
 use recurrence::{Draft, Faults, Occurrence, Pattern, Recurrence, Rule, Timestamp};
 use serde_json::Value;
 use wire::recurrence::Shape;
@@ -75,6 +73,9 @@ pub fn check_choices(bytes: &[u8]) {
             let mut instants: Vec<_> = (0..4).map(|_| instant(choices)).collect();
             instants.sort();
             check_after(&rule, &occurrences, &instants);
+            for instant in instants {
+                check_speed_after(&rule, instant);
+            }
         }
     }
 }
@@ -126,15 +127,28 @@ fn check_words(rule: &Rule, occurrences: &[Occurrence]) {
 
 /// No two occurrences are nearer than the rule says; a run at once is not one of its steps.
 fn check_speed(rule: &Rule, occurrences: &[Occurrence]) {
-    // Quotas ask about weeks at most. That a clock change, once in decades, brings two runs nearer that are months
-    // apart is nobody's concern.
-    const ASKED_ABOUT: Duration = Duration::from_hours(8 * 24);
     let by_cron =
         rule.recurrence().is_some_and(|recurrence| matches!(recurrence.pattern(), Pattern::Cron(_)));
     let runs_at_once = rule.start_time().is_none() && !by_cron;
-    let distances = occurrences[usize::from(runs_at_once)..].windows(2);
-    let nearest = distances.map(|pair| pair[1].at.duration_since(pair[0].at).unsigned_abs()).min();
-    if let Some(nearest) = nearest.filter(|nearest| *nearest <= ASKED_ABOUT) {
+    let instants: Vec<_> = occurrences[usize::from(runs_at_once)..].iter().map(|one| one.at).collect();
+    check_distances(rule, &instants);
+}
+
+/// The same of those after an instant, within the centuries that a rule foresees.
+fn check_speed_after(rule: &Rule, instant: Timestamp) {
+    const FORESEEN: i64 = 400 * 365 * 86_400;
+    let counted = rule.recurrence().is_none_or(|recurrence| recurrence.count().is_some());
+    if !counted && instant.as_second() < rule.accepted_at().as_second() + FORESEEN {
+        // A run at once is over by then.
+        let first = rule.after(instant.max(rule.accepted_at()));
+        let instants: Vec<_> = std::iter::successors(first, |last| rule.after(*last)).take(LOOK).collect();
+        check_distances(rule, &instants);
+    }
+}
+
+fn check_distances(rule: &Rule, instants: &[Timestamp]) {
+    let distances = instants.windows(2).map(|pair| pair[1].duration_since(pair[0]).unsigned_abs());
+    if let Some(nearest) = distances.min() {
         let fastest = rule.fastest();
         assert!(fastest.is_some_and(|fastest| fastest <= nearest), "{nearest:?} and {fastest:?}: {rule:?}");
     }

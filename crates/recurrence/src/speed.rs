@@ -1,26 +1,24 @@
 //! How fast a rule is: the shortest distance between two of its occurrences. Quotas need it.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::civil::{self, DAY};
 use crate::date_time::split;
-use crate::plan::{DayPlan, Days, MonthDays, Plan, Times};
+use crate::plan::{DayPlan, Days, FARTHEST_MOVE, MonthDays, Plan, Times, gcd};
 use crate::rule::Rule;
 use crate::zone::Zone;
 
 /// A rule with fewer occurrences is simply listed.
 const FEW: usize = 500;
 
-/// How far clock changes are looked at: weekdays, dates and leap years have met in every way after 28 years.
-const YEARS_OF_CHANGES: i64 = 40;
-
 impl Rule {
     /// The shortest distance between any two occurrences; `None` where there is only one.
     ///
     /// The run at once of a scheduled job without a start is left out: how near it is to the next one says when the
-    /// job was made, not how fast it repeats. The clock changes of the next 40 years count: a daily job in Paris is as
-    /// fast as 23 hours. (A rule of months may come an hour nearer after that.) A rule that ends after a great many
-    /// occurrences is judged as if it did not end, which never makes it slower.
+    /// job was made, not how fast it repeats. Clock changes count, until the calendar and the zone have shown all they
+    /// have, some 400 years from now: a daily job in Paris is as fast as 23 hours. A rule that ends after a great many
+    /// occurrences is judged by its pattern until its `endTime`, whatever its `count`, which never makes it slower.
     pub fn fastest(&self) -> Option<Duration> {
         let recurrence = self.recurrence()?;
         if recurrence.count().is_some() || recurrence.end_time().is_some() {
@@ -31,18 +29,20 @@ impl Rule {
             }
         }
         let (from, _) = split(self.from());
+        let until = recurrence.end_time().map_or(i64::MAX, |end| split(end).0);
+        let span = from..until.min(recurrence.zone().repeats_after(from));
         let seconds = match self.plan() {
             Plan::Empty => return None,
             Plan::Steps { step, .. } => *step,
             Plan::Grid { grid, zone } => {
-                let mut offsets: Vec<i64> = changes(zone, from).map(|change| change.offset).collect();
+                let mut offsets: Vec<i64> = changes(zone, &span).map(|change| change.offset).collect();
                 offsets.push(zone.regime(from).offset);
                 offsets.sort_unstable();
                 offsets.dedup();
                 let usual = offsets.into_iter().filter_map(|offset| grid.fastest(from, offset)).min()?;
-                near_changes(self.plan(), zone, from, usual)
+                near_changes(self.plan(), zone, &span, usual)
             }
-            Plan::Days { days, zone, .. } => near_changes(self.plan(), zone, from, days.fastest()?),
+            Plan::Days { days, zone, .. } => near_changes(self.plan(), zone, &span, days.fastest()?),
         };
         let usual = Duration::from_secs(seconds.unsigned_abs());
         // The start of a rule is no slot of its plan where the plan only repeats it.
@@ -54,7 +54,8 @@ impl Rule {
     /// The occurrences that follow from the rule: without a run at once that the schedule does not know.
     fn slots(&self) -> impl Iterator<Item = crate::Timestamp> {
         let scheduled = self.recurrence().is_some_and(|recurrence| recurrence.pattern().schedule().is_some());
-        let extra = self.runs_at_once() && scheduled;
+        let at_once = self.always().filter(|_| self.runs_at_once() && scheduled);
+        let extra = at_once.is_some_and(|at_once| self.slot(at_once) != Some(at_once));
         self.occurrences().map(|occurrence| occurrence.at).skip(usize::from(extra))
     }
 }
@@ -65,10 +66,10 @@ struct ClockChange {
     moved: i64,
 }
 
-/// The clock changes of the years to come.
-fn changes(zone: &Zone, from: i64) -> impl Iterator<Item = ClockChange> {
-    let until = from + YEARS_OF_CHANGES * 366 * DAY;
-    let mut regime = zone.regime(from);
+/// The clock changes that touch a span: one just before it may still have moved what lies in it.
+fn changes(zone: &Zone, span: &Range<i64>) -> impl Iterator<Item = ClockChange> {
+    let until = span.end;
+    let mut regime = zone.regime(span.start - FARTHEST_MOVE);
     std::iter::from_fn(move || {
         if regime.end > until {
             return None;
@@ -80,17 +81,26 @@ fn changes(zone: &Zone, from: i64) -> impl Iterator<Item = ClockChange> {
 }
 
 /// The shortest distance, given that of ordinary days: a clock change brings slots nearer to each other.
-fn near_changes(plan: &Plan, zone: &Zone, from: i64, usual: i64) -> i64 {
+fn near_changes(plan: &Plan, zone: &Zone, span: &Range<i64>, usual: i64) -> i64 {
+    let grain = plan.grain();
     let mut fastest = usual;
-    for change in changes(zone, from) {
+    // The first slot after those that were looked at.
+    let mut ahead = span.start;
+    for change in changes(zone, span) {
+        let settled = change.at + change.moved;
+        // Nothing to move, or all distances are multiples of what the shortest is already.
+        if ahead > settled || fastest <= gcd(grain, change.moved) {
+            continue;
+        }
         // Slots further away than this are not brought nearer than the usual distance.
         let mut last = None;
-        let mut slot = plan.next((change.at - usual - 2 * change.moved).max(from));
+        let mut slot = plan.next((change.at - usual - 2 * change.moved).max(span.start));
         while let Some(at) = slot {
             if let Some(last) = last {
                 fastest = fastest.min(at - last);
             }
-            if at > change.at + change.moved {
+            if at > settled {
+                ahead = at;
                 break;
             }
             last = Some(at);
@@ -98,6 +108,21 @@ fn near_changes(plan: &Plan, zone: &Zone, from: i64, usual: i64) -> i64 {
         }
     }
     fastest
+}
+
+impl Plan {
+    /// While clocks do not change, or change by multiples of this, all distances are multiples of it.
+    fn grain(&self) -> i64 {
+        match self {
+            Self::Empty => 1,
+            Self::Steps { step, .. } => *step,
+            Self::Grid { grid, .. } => grid.grain(),
+            Self::Days { days, .. } => {
+                let first = days.times.first();
+                days.times.iter().fold(DAY, |grain, time| gcd(grain, time - first))
+            }
+        }
+    }
 }
 
 impl DayPlan {
@@ -255,6 +280,46 @@ mod tests {
         assert_eq!(seconds(once), None);
         let monthly = RecurrenceDraft { count: Some(2), ..every("month", 1, ScheduleDraft::default()) };
         assert_eq!(seconds(monthly), Some(31 * DAY));
+    }
+
+    /// On Lord Howe 02:05 and 02:20 come half an hour later on the day of the change, and 02:45 comes between them. The
+    /// rule begins when clocks have just changed, and ends before they change in that way again.
+    #[test]
+    fn a_clock_change_just_before_the_start_still_moves_what_follows() {
+        let recurrence = RecurrenceDraft {
+            time_zone: Some("Australia/Lord_Howe".into()),
+            end_time: Some("2027-09-30T00:00:00Z".into()),
+            ..every("day", 1, times(&[2], &[5, 20, 45]))
+        };
+        let start = "2026-10-03T15:31:00Z";
+        let draft = Draft { start_time: Some(start.into()), recurrence: Some(recurrence) };
+        let rule = Rule::build(&draft, start.parse().expect("valid")).expect("valid");
+        let first: Vec<String> = rule.occurrences().take(3).map(|first| first.at.to_string()).collect();
+        assert_eq!(first, ["2026-10-03T15:35:00Z", "2026-10-03T15:45:00Z", "2026-10-03T15:50:00Z"]);
+        assert_eq!(rule.fastest().map(|fastest| fastest.as_secs()), Some(5 * MINUTE));
+    }
+
+    /// Every 357 days a rule meets the one day on which clocks go forward only after many decades.
+    #[test]
+    fn a_clock_change_far_ahead_counts() {
+        let recurrence = RecurrenceDraft {
+            time_zone: Some("Asia/Gaza".into()),
+            ..every("day", 357, times(&[1, 23], &[]))
+        };
+        let draft = Draft { start_time: None, recurrence: Some(recurrence) };
+        let rule = Rule::build(&draft, "2026-03-28T00:00:00Z".parse().expect("valid")).expect("valid");
+        let instants: Vec<_> = rule.occurrences().take(200).map(|occurrence| occurrence.at).collect();
+        let nearest = instants[1..].windows(2).map(|pair| pair[1].duration_since(pair[0]).as_secs()).min();
+        assert_eq!(nearest, Some(21 * 3600), "or it is no example any more");
+        assert_eq!(rule.fastest().map(|fastest| fastest.as_secs()), Some(21 * HOUR));
+    }
+
+    #[test]
+    fn a_run_at_once_that_the_schedule_wants_too_counts() {
+        let recurrence = RecurrenceDraft { count: Some(2), ..every("day", 1, times(&[5], &[15, 16])) };
+        let draft = Draft { start_time: None, recurrence: Some(recurrence) };
+        let rule = Rule::build(&draft, "2026-01-05T05:15:00Z".parse().expect("valid")).expect("valid");
+        assert_eq!(rule.fastest().map(|fastest| fastest.as_secs()), Some(MINUTE));
     }
 
     #[test]

@@ -150,6 +150,14 @@ impl Grid {
         fastest
     }
 
+    /// All distances between instants are multiples of this.
+    pub(crate) fn grain(&self) -> i64 {
+        match self.within {
+            Within::First => self.step,
+            Within::EveryMinute => 60,
+        }
+    }
+
     /// While the offset holds, all repeats within this time: after as many steps as fill whole days.
     fn cycle(&self) -> i64 {
         self.step / gcd(self.step, DAY) * DAY + self.step
@@ -185,7 +193,8 @@ fn inverse(a: i64, modulus: i64) -> i64 {
     old.1.rem_euclid(modulus.max(1))
 }
 
-fn gcd(a: i64, b: i64) -> i64 {
+/// The greatest common divisor; of 0 and a number, the number.
+pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -12,7 +12,7 @@ mod days;
 mod grid;
 
 pub(crate) use days::{DayPlan, Days, MonthDays, Times};
-pub(crate) use grid::Grid;
+pub(crate) use grid::{Grid, gcd};
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub(crate) enum Plan {
 const NEVER: i64 = CYCLE_DAYS * DAY + 366 * DAY;
 
 /// No clock was ever moved further than this (Samoa skipped a day).
-const FARTHEST_MOVE: i64 = 2 * DAY;
+pub(crate) const FARTHEST_MOVE: i64 = 2 * DAY;
 
 impl Plan {
     /// The first slot at or after a second.

@@ -115,6 +115,11 @@ impl Zone {
         Some((change, regime.after - regime.offset))
     }
 
+    /// From this second on the zone shows nothing that it has not shown since an earlier one.
+    pub(crate) fn repeats_after(&self, second: i64) -> i64 {
+        second.max(REPEATS_FROM) + CYCLE
+    }
+
     /// The regime that holds at a second.
     pub(crate) fn regime(&self, second: i64) -> Regime {
         let changes = &self.0.changes;

@@ -5,6 +5,9 @@ use serde_json::Value;
 /// What stands where a secret would.
 pub(super) const SECRET: &str = "(secret)";
 
+/// What stands where a secret would that is not the one that was there.
+pub(super) const ANOTHER_SECRET: &str = "(another secret)";
+
 /// A member that becomes another; `None` where it is not there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
@@ -51,6 +54,7 @@ fn compare(old: &Value, new: &Value, path: &str, changes: &mut Vec<Change>) {
 
 fn holds(value: &Value, secrets: &[String]) -> bool {
     match value {
+        Value::String(text) if [SECRET, ANOTHER_SECRET].contains(&text.as_str()) => false,
         Value::String(text) => secrets.iter().any(|secret| text.contains(secret.as_str())),
         Value::Array(list) => list.iter().any(|value| holds(value, secrets)),
         Value::Object(members) => members.values().any(|value| holds(value, secrets)),
@@ -100,6 +104,8 @@ mod tests {
         let told = changes(&old, &new, &secrets);
         assert_eq!(told[0].from, Some(json!(SECRET)));
         assert_eq!(told[0].to, Some(json!(SECRET)));
+        let hidden = changes(&json!({"a": SECRET}), &json!({"a": ANOTHER_SECRET}), &["other".to_owned()]);
+        assert_eq!(hidden[0].to, Some(json!(ANOTHER_SECRET)));
         for shown in ["a sword\"fish", "\"a sword\\\"fish\""] {
             assert_eq!(concealed(shown.to_owned(), &secrets), SECRET);
         }

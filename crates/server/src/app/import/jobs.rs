@@ -9,7 +9,7 @@ use store::StoredJob;
 use template::Resource;
 use wire::job::JobRequest;
 
-use super::changes::{SECRET, changes};
+use super::changes::{ANOTHER_SECRET, SECRET, changes};
 use super::{Planning, Step, Verdict, key, path_of};
 use crate::app::jobs::refuse_final;
 use crate::app::{App, Result, names};
@@ -142,7 +142,7 @@ fn differences(job: &Job, request: &JobRequest, secrets: &[String]) -> Vec<super
     });
     let state = request.state.unwrap_or(JobState::Enabled);
     let new = wire::job::concealed(&request.definition(), state, |path, secret| {
-        if known.get(path) == Some(secret) { SECRET.into() } else { "(another secret)".into() }
+        if known.get(path) == Some(secret) { SECRET.into() } else { ANOTHER_SECRET.into() }
     });
     changes(&old, &new, secrets)
 }

@@ -4,12 +4,13 @@
 //!
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `collections`, `jobs` (rows and pages), `changes`
-//! (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`, `prune`,
-//! `backup`. What happens is decided by [`model::transition`]; these modules fetch what it needs and write what it says.
+//! (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
+//! `filing` (both by job), `prune`, `backup`. What happens is decided by [`model::transition`]; these modules fetch what
+//! it needs and write what it says.
 //!
 //! # What is only in memory
 //!
-//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune`. None of it
+//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune` and `filing`. None of it
 //! has to survive: after a crash, claims are handed out again.
 
 mod backup;
@@ -20,6 +21,7 @@ mod collections;
 mod connection;
 mod executions;
 mod fault;
+mod filing;
 mod history;
 mod jobs;
 mod known;

@@ -16,6 +16,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::fault::{Fault, Outcome};
+use super::filing::Filing;
 use super::known::KnownJobs;
 use super::prune::Sweeper;
 use super::tickets::Tickets;
@@ -145,11 +146,17 @@ struct Desk {
     db: Option<Connection>,
     known: KnownJobs,
     sweeper: Sweeper,
+    filing: Filing,
 }
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>, db: Connection) -> Self {
-        let desk = Desk { db: Some(db), known: KnownJobs::default(), sweeper: Sweeper::default() };
+        let desk = Desk {
+            db: Some(db),
+            known: KnownJobs::default(),
+            sweeper: Sweeper::default(),
+            filing: Filing::default(),
+        };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
     }
 
@@ -264,7 +271,7 @@ impl Desk {
         group: &mut impl Iterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, sweeper } = self else {
+        let Self { db: Some(db), known, sweeper, filing } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work =
@@ -290,6 +297,7 @@ impl Desk {
             finished.push((answer, fault));
             execute("RELEASE change")?;
         }
+        filing.step(db)?;
         execute("COMMIT")?;
         Ok(work.ring)
     }
@@ -297,6 +305,7 @@ impl Desk {
     /// Leaves nothing of a group that failed.
     fn give_up(&mut self, fault: &Fault) {
         self.known.forget_all();
+        self.filing.forget();
         let Some(db) = &self.db else { return };
         let clean = db.is_autocommit() || db.execute_batch("ROLLBACK").is_ok();
         if !clean || fault.spoils_connection() {

@@ -22,8 +22,9 @@ const CHUNK: i64 = 100;
 /// The most jobs that one call checks for too many history entries.
 const JOBS: usize = 100;
 
-/// The most jobs that one call looks at after a start, when nothing was noticed yet.
-const LOOK: i64 = 20_000;
+/// The most jobs that one call looks at after a start, when nothing was noticed yet. Nobody waits for what it finds, so
+/// a million jobs may take a hundred rounds: looking at all of them in a row kept a core busy for half a second.
+const LOOK: i64 = 10_000;
 
 /// The most jobs that are remembered; beyond that a full look finds the others.
 const CROWDED: usize = 100_000;
@@ -104,7 +105,7 @@ pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> 
     more |= deleted_jobs(work)?;
     more |= crowded_jobs(work, i64::from(retention.history_per_job))?;
     deleted_collections(work)?;
-    Ok(more || work.sweeper.look_from.is_some() || !work.sweeper.crowded.is_empty())
+    Ok(more)
 }
 
 fn old_history(db: &Connection, before: i64) -> Outcome<bool> {

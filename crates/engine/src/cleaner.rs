@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use model::{Clock, Timestamp};
 use store::{Retention, Store};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -22,16 +22,21 @@ pub(crate) struct Cleaner {
 
 /// The least rest between two rounds.
 const ROUND: Duration = Duration::from_secs(60);
-/// The rest between two steps of a round, in which others use the store.
-const STEP: Duration = Duration::from_millis(50);
+/// The rest between two steps of a round, in which others use the store: so many times as long as the step took, so that
+/// a slow disk is not kept busy with this.
+const REST: u32 = 3;
+/// The least and the most of it.
+const SHORTEST_REST: Duration = Duration::from_millis(20);
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 impl Cleaner {
     /// Cleans until told to stop.
     pub(crate) async fn run(self) {
         let round = ROUND.max(self.longest_nap);
         loop {
+            let began = Instant::now();
             let rest = match self.step().await {
-                Ok(true) => STEP,
+                Ok(true) => (began.elapsed() * REST).clamp(SHORTEST_REST, LONGEST_REST),
                 Ok(false) => round,
                 Err(error) => {
                     warn!(%error, "cannot clean up; trying again later");

@@ -175,8 +175,15 @@ impl Problem {
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
         match error {
-            store::Error::Unavailable(_) | store::Error::Full(_) => {
-                tracing::error!(%error, "the store does not answer");
+            // The store has logged that itself, and once for many.
+            store::Error::Full(_) => {
+                tracing::debug!(%error, "the disk is full");
+                Self::busy(
+                    "The disk of the scheduler is full; nothing was changed. Try again when there is room.",
+                )
+            }
+            store::Error::Unavailable(_) => {
+                tracing::debug!(%error, "the store cannot be used");
                 Self::busy("The store cannot be used at the moment; nothing was changed. Try again.")
             }
             store::Error::Corrupt(_) | store::Error::Failed(_) => {

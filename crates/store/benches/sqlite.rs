@@ -1,8 +1,9 @@
 //! How fast the SQLite store is, with full sync.
 //!
 //! ```sh
-//! cargo bench --package store --bench sqlite              # a moment
-//! cargo bench --package store --bench sqlite -- --full    # a million jobs, ten million rows of history: minutes, 6 GB
+//! cargo bench --package store --bench sqlite                      # a moment
+//! cargo bench --package store --bench sqlite -- --rows 3000000    # with a million jobs and so much history before
+//! cargo bench --package store --bench sqlite -- --full            # ten million rows of it: minutes, 6 GB
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
@@ -28,16 +29,27 @@ impl Backend for Sqlite<'_> {
     }
 }
 
+/// Rows of history and rows of the ledger, each.
+const FULL: u32 = 10_000_000;
+
+/// Jobs that are written one by one, and fire.
+const JOBS: usize = 20_000;
+
+/// How many executions are claimed and settled: each of the jobs fires a few times.
+const FIRED: usize = 5 * JOBS;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    if let Some(file) =
-        arguments.iter().position(|argument| argument == "--fill").and_then(|i| arguments.get(i + 1))
-    {
-        return fill(Path::new(file));
+    let after = |name: &str| {
+        arguments.iter().position(|argument| argument == name).and_then(|i| arguments.get(i + 1))
+    };
+    let rows = after("--rows").map(|rows| rows.parse().expect("a number of rows"));
+    let rows: Option<u32> = rows.or(arguments.iter().any(|argument| argument == "--full").then_some(FULL));
+    if let Some(file) = after("--fill") {
+        return fill(Path::new(file), rows.expect("how many rows"));
     }
-    let full = arguments.iter().any(|argument| argument == "--full");
     let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
-    runtime.block_on(measure(full));
+    runtime.block_on(measure(rows));
 }
 
 fn rate(what: &str, count: usize, took: Duration) {
@@ -48,31 +60,30 @@ fn time(what: &str, since: Instant) {
     println!("{what:<44} {:>12.2} ms", since.elapsed().as_secs_f64() * 1000.0);
 }
 
-async fn measure(full: bool) {
+async fn measure(rows: Option<u32>) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("punctual.db");
     let backend = Sqlite(&file);
     let mut world = World::new(&backend).await;
 
-    let count = 20_000;
     let start = Instant::now();
-    put(&world, count).await;
-    rate("jobs written, 256 at a time", count, start.elapsed());
+    put(&world).await;
+    rate("jobs written, 256 at a time", JOBS, start.elapsed());
 
-    if full {
-        seed(&mut world, &file).await;
+    if let Some(rows) = rows {
+        seed(&mut world, &file, rows).await;
     }
-    fire(&mut world, if full { 100_000 } else { count }).await;
-    if full {
+    fire(&mut world).await;
+    if rows.is_some() {
         pages(&world, &file).await;
     }
 }
 
-async fn put(world: &World<'_>, count: usize) {
+async fn put(world: &World<'_>) {
     let definition = world.minutely_in(60);
     let standing = model::transition::begin(&definition.rule().expect("a rule"), JobState::Enabled);
     let mut tasks = tokio::task::JoinSet::new();
-    for i in 0..count {
+    for i in 0..JOBS {
         if tasks.len() == 256 {
             tasks.join_next().await;
         }
@@ -84,17 +95,17 @@ async fn put(world: &World<'_>, count: usize) {
     tasks.join_all().await;
 }
 
-/// Claims and settles in batches of a thousand.
-async fn fire(world: &mut World<'_>, count: usize) {
-    world.pass(30);
+/// Claims and settles in batches of a thousand, minute by minute.
+async fn fire(world: &mut World<'_>) {
     let (mut claiming, mut settling) = (Duration::ZERO, Duration::ZERO);
     let mut fired = 0;
-    while fired < count {
+    while fired < FIRED {
         let start = Instant::now();
-        let claims = world.claimed(60, 1000).await.claims;
+        let claims = world.claimed(30, 1000).await.claims;
         claiming += start.elapsed();
         if claims.is_empty() {
-            break;
+            world.pass(30);
+            continue;
         }
         fired += claims.len();
         let attempts: Vec<Attempted> = claims
@@ -110,14 +121,15 @@ async fn fire(world: &mut World<'_>, count: usize) {
     rate("attempts settled, in batches of 1000", fired, settling);
 }
 
-/// Copies what is there until there is a million jobs and ten million rows of history and ledger.
-async fn seed(world: &mut World<'_>, file: &Path) {
+/// Copies what is there until there is a million jobs, and gives those that fire a long history and ledger.
+async fn seed(world: &mut World<'_>, file: &Path, rows: u32) {
     println!("… filling the store");
     world.close();
     // In a process of its own, so that its memory is not taken for the store's.
     let filled = std::process::Command::new(std::env::current_exe().expect("this program"))
         .arg("--fill")
         .arg(file)
+        .args(["--rows", &rows.to_string()])
         .status();
     assert!(filled.expect("a second process").success());
     let start = Instant::now();
@@ -129,32 +141,48 @@ async fn seed(world: &mut World<'_>, file: &Path) {
     memory();
 }
 
-fn fill(file: &Path) {
+fn fill(file: &Path, rows: u32) {
     let db = rusqlite::Connection::open(file).expect("the file");
     db.execute_batch(
         "PRAGMA journal_mode = wal; PRAGMA synchronous = off; PRAGMA cache_size = -1000000;
          BEGIN;
+         -- Long after the others.
          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 49)
          INSERT INTO jobs (collection_id, name, name_key, seed, state, ahead, executions, failures, faulted, \
            next_number, next_at, due_at, last_faulted, generation, revision)
          SELECT collection_id, name || '-' || i, name_key || '-' || i, randomblob(16), state, ahead, 0, 0, 0, \
-           next_number, next_at + i * 600000000, next_at + i * 600000000, 0, 1, revision FROM n, jobs;
+           next_number, next_at + (100 + i) * 600000000, next_at + (100 + i) * 600000000, 0, 1, revision FROM n, jobs;
          INSERT INTO definitions SELECT id, (SELECT definition FROM definitions LIMIT 1) FROM jobs
            WHERE id NOT IN (SELECT job_id FROM definitions);
-         UPDATE collections SET jobs = (SELECT count(*) FROM jobs);
-         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999999)
+         UPDATE collections SET jobs = (SELECT count(*) FROM jobs);",
+    )
+    .expect("jobs");
+    // What happened in the days before the clock of this world begins, each job in its turn.
+    for sql in [
+        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1)
          INSERT INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, \
            message)
-         SELECT 1 + i % 10000, 18000000000000000 + i * 1000, 18000000000000000 + i * 1000, \
-           18000000000000000 + i * 1000, 0, i % 7 = 0, 0, i / 10000, 'Http Action - Response from host: OK' FROM n;
-         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999999)
+         SELECT 1 + i % ?2, ?3 + (i - ?1) * 100000, ?3 + (i - ?1) * 100000, ?3 + (i - ?1) * 100000, 0, i % 7 = 0, 0, \
+           i / ?2, 'Http Action - Response from host: OK' FROM n",
+        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1)
          INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, ended_at, tag)
-         SELECT 1 + i % 10000, 1, 18000000000000000 + i * 1000, 18000000000000000 + i * 1000, 1, i / 10000, 0, \
-           iif(i % 1000 = 0, 2, 0), 18000000000000000 + i * 1000, randomblob(16) FROM n;
-         COMMIT;
-         PRAGMA wal_checkpoint (truncate);",
+         SELECT 1 + i % ?2, 1, ?3 + (i - ?1) * 100000, ?3 + (i - ?1) * 100000, 1, i / ?2, 0, \
+           iif(i % 1000 = 0, 2, 0), ?3 + (i - ?1) * 100000, randomblob(16) FROM n",
+    ] {
+        let ticks = began().as_microsecond() * 10;
+        db.execute(sql, rusqlite::params![rows, JOBS as i64, ticks]).expect("rows");
+    }
+    db.execute_batch(
+        "INSERT INTO history_filed SELECT job_id, started_at, serial FROM history ORDER BY 1, 2, 3;
+         INSERT INTO ledger_filed SELECT job_id, due_at, serial FROM ledger ORDER BY 1, 2, 3;",
     )
-    .expect("it is filled");
+    .expect("filed");
+    db.execute_batch("COMMIT; PRAGMA wal_checkpoint (truncate);").expect("it is filled");
+}
+
+/// When the clock of the world begins.
+fn began() -> Timestamp {
+    "2027-01-01T00:00:00Z".parse().expect("a date")
 }
 
 async fn pages(world: &World<'_>, file: &Path) {
@@ -175,7 +203,7 @@ async fn pages(world: &World<'_>, file: &Path) {
         time(&format!("100 history entries after {skip}"), start);
     }
     let trouble = vec![Fate::RanLate, Fate::Faulted, Fate::Skipped, Fate::Missed];
-    let night = Span { from: "2027-01-15T08:00:00Z".parse().ok(), to: None };
+    let night = Span { from: "2026-12-31T22:00:00Z".parse().ok(), to: None };
     for (what, query) in [
         ("everything", LedgerQuery::default()),
         ("what did not run", LedgerQuery { fates: trouble.clone(), ..Default::default() }),
@@ -199,9 +227,8 @@ async fn pages(world: &World<'_>, file: &Path) {
         })
         .expect("a count")
     };
-    // After everything that `fill` has written.
-    let retention =
-        Retention { before: "2027-02-01T00:00:00Z".parse().expect("a date"), history_per_job: 1000 };
+    // All that `fill` has written may go.
+    let retention = Retention { before: began(), history_per_job: 1000 };
     let there = rows();
     let mut bites = Vec::new();
     let start = Instant::now();

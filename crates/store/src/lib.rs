@@ -364,6 +364,9 @@ pub trait Store: Send + Sync + 'static {
     /// Removes a little of what is older than it must be kept; whether there is more.
     async fn prune(&self, retention: Retention) -> Result<bool>;
 
+    /// Whether a change would be kept now: makes one that nobody sees, and waits until it is durable.
+    async fn check(&self) -> Result<()>;
+
     /// How much is there.
     async fn census(&self) -> Result<Census>;
 

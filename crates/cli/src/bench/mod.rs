@@ -4,11 +4,10 @@
 //! process. Lateness is measured at the target: from the instant an occurrence was due until its request has arrived.
 //! Nothing here is a test: a machine that is busy with something else gives other numbers, and no verdict.
 
+mod idle;
 mod report;
 mod target;
 mod world;
-
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -16,6 +15,7 @@ use engine::SystemClock;
 use jiff::SignedDuration;
 use model::Clock;
 
+use idle::idle;
 use report::{Line, print};
 use target::Target;
 use world::World;
@@ -126,46 +126,5 @@ async fn fire(
         Line::new("lateness max", lateness.at(1.0), "ms"),
         Line::new("CPU per occurrence, target included", cpu / f64::from(jobs) * 1e6, "µs"),
         Line::new("peak memory", report::peak_memory(), "MB"),
-    ])
-}
-
-async fn idle(jobs: u32) -> anyhow::Result<Vec<Line>> {
-    let folder = tempfile::tempdir()?;
-    let target = Target::start().await?;
-    let far = SystemClock.now() + SignedDuration::from_hours(24 * 300);
-    let written = {
-        let world = World::open(folder.path())?;
-        world.write_jobs((0..jobs).map(|_| (far, target.address)), jobs).await?
-    };
-    let opening = SystemClock.now();
-    let world = World::open(folder.path())?;
-    let engine = world.run()?;
-    let opened = opening.duration_until(SystemClock.now()).as_secs_f64();
-
-    let (cpu, quiet) = (report::cpu_seconds(), Duration::from_secs(10));
-    tokio::time::sleep(quiet).await;
-    let cpu = (report::cpu_seconds() - cpu) / quiet.as_secs_f64();
-
-    // A trickle on top: does a full store make anything late?
-    let (rate, seconds) = (100_u32, 10_u32);
-    let begin = SystemClock.now() + lead(rate * seconds);
-    let step = SignedDuration::from_secs(1) / i32::try_from(rate)?;
-    let dues =
-        (0..rate * seconds).map(|i| (begin + step * i32::try_from(i).unwrap_or(i32::MAX), target.address));
-    world.write_jobs(dues, rate * seconds).await?;
-    target.until((rate * seconds) as usize).await;
-    world.until_settled(rate * seconds).await?;
-    engine.stop().await;
-    let lateness = target.lateness();
-    Ok(vec![
-        Line::new("jobs stored", f64::from(jobs), ""),
-        Line::new("jobs written a second", written, "1/s"),
-        Line::new("from opening to watching the clock", opened * 1e3, "ms"),
-        Line::new("CPU while nothing is due", cpu * 100.0, "% of a core"),
-        Line::new("lateness p50 at 100 a second", lateness.at(0.5), "ms"),
-        Line::new("lateness p99 at 100 a second", lateness.at(0.99), "ms"),
-        Line::new("lateness max at 100 a second", lateness.at(1.0), "ms"),
-        Line::new("memory now", report::memory(), "MB"),
-        Line::new("peak memory, writing included", report::peak_memory(), "MB"),
     ])
 }

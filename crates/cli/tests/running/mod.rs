@@ -36,6 +36,12 @@ impl Server {
         Self { process, address }
     }
 
+    /// Its process.
+    #[allow(dead_code, reason = "each test file uses its part")]
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// As a power cut would.
     #[allow(dead_code, reason = "each test file uses its part")]
     pub(crate) fn kill(mut self) {

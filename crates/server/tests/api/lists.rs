@@ -197,7 +197,8 @@ async fn an_answer_is_kept_up_to_1024_characters() {
     let door = Door::with_clock(&[], Arc::new(SystemClock));
     door.collection("c", "Standard").await;
     let target = talkative().await;
-    let engine = door.start(Arc::new(Actions::new(ActionSettings::default()).expect("valid")));
+    let engine =
+        door.start(Arc::new(Actions::new(ActionSettings::default(), door.app.clock.clone()).expect("valid")));
     for (length, kept) in [(1023, 1023), (1024, 1024), (1025, 1024), (4000, 1024)] {
         let request = json!({"uri": format!("http://{target}/{length}"), "method": "GET"});
         let body = json!({"properties": {"action": {"type": "Http", "request": request}}});

@@ -5,6 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::codec::{Coded, instant_of, ticks};
 use super::fault::Outcome;
+use super::filing::{Kind, Listed};
 use super::writer::Work;
 use super::{collections, jobs};
 use crate::{HistoryQuery, Page, StoredHistory};
@@ -15,9 +16,10 @@ pub(super) fn insert(work: &mut Work<'_>, job: i64, total: i64, entry: &HistoryE
         "INSERT INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, \
          message) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
-    statement.execute(params![
+    let at = ticks(entry.started_at);
+    let serial = statement.insert(params![
         job,
-        ticks(entry.started_at),
+        at,
         ticks(entry.ended_at),
         ticks(entry.expected_at),
         entry.depth,
@@ -26,6 +28,7 @@ pub(super) fn insert(work: &mut Work<'_>, job: i64, total: i64, entry: &HistoryE
         entry.repeat_count,
         entry.message,
     ])?;
+    Kind::History.list(work.db, Listed { job, at, serial })?;
     work.sweeper.grown(job, total + 1);
     Ok(())
 }
@@ -41,17 +44,23 @@ pub(super) fn history(
     let Some(collection) = collections::find(db, path)? else { return Ok(None) };
     let Some(job) = jobs::find(db, collection, name)? else { return Ok(None) };
     // A job has about a thousand entries at the most, so the filters may look at all of them.
-    let mut statement = db.prepare_cached(
-        "SELECT serial, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message
-         FROM history INDEXED BY history_by_job
-         WHERE job_id = ?1
-           AND started_at BETWEEN ?2 AND ?3
-           AND ended_at BETWEEN ?4 AND ?5
-           AND (?6 IS NULL OR status = ?6)
-           AND (?7 IS NULL OR (depth > 0) = ?7)
-         ORDER BY started_at DESC, serial DESC
-         LIMIT ?8 OFFSET ?9",
-    )?;
+    let level = |level: &str| {
+        format!(
+            "SELECT h.serial, h.started_at, h.ended_at, h.expected_at, h.depth, h.status, h.retry_count, \
+             h.repeat_count, h.message
+             FROM {level} i CROSS JOIN history h ON h.serial = i.serial
+             WHERE i.job_id = ?1
+               AND i.at BETWEEN ?2 AND ?3
+               AND h.ended_at BETWEEN ?4 AND ?5
+               AND (?6 IS NULL OR h.status = ?6)
+               AND (?7 IS NULL OR (h.depth > 0) = ?7)"
+        )
+    };
+    let mut statement = db.prepare_cached(&format!(
+        "{} UNION ALL {} ORDER BY 2 DESC, 1 DESC LIMIT ?8 OFFSET ?9",
+        level("history_filed"),
+        level("history_unfiled")
+    ))?;
     let mut rows = statement.query(params![
         job.id,
         query.started.from.map_or(i64::MIN, ticks),

@@ -12,6 +12,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::codec::{Coded, from_json, instant_of, instant_or_none, key, ticks};
 use super::fault::Outcome;
+use super::filing::{Kind, Listed};
 use crate::{LedgerQuery, StoredLedger};
 
 /// A subscription with at most so many collections is read collection by collection. One with more has a fair share of
@@ -24,10 +25,11 @@ pub(super) fn insert(db: &Connection, collection: i64, entry: &LedgerEntry) -> O
         "INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, \
          started_at, ended_at, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
-    statement.execute(params![
+    let at = ticks(entry.due_at);
+    let serial = statement.insert(params![
         entry.job.0,
         collection,
-        ticks(entry.due_at),
+        at,
         ticks(entry.due_until),
         entry.occurrences,
         entry.number,
@@ -38,7 +40,7 @@ pub(super) fn insert(db: &Connection, collection: i64, entry: &LedgerEntry) -> O
         ticks(entry.ended_at),
         entry.tag.as_ref().map(Uuid::as_bytes),
     ])?;
-    Ok(())
+    Kind::Ledger.list(db, Listed { job: entry.job.0, at, serial })
 }
 
 /// See [`Store::ledger`](crate::Store::ledger).
@@ -57,7 +59,10 @@ enum Walk {
     Everything,
     Subscription(String),
     Collection(i64),
+    /// What is in trouble of a job has an index of its own.
     Job(i64),
+    /// A job, through a level of its filing.
+    Filed(i64, &'static str),
 }
 
 /// Which walks answer a question; a name that was used again leads to several.
@@ -70,7 +75,13 @@ fn walks(db: &Connection, query: &LedgerQuery) -> Outcome<Vec<Walk>> {
         };
         let mut walks = Vec::new();
         for collection in collections {
-            walks.extend(jobs_ever(db, collection, name)?.into_iter().map(Walk::Job));
+            for job in jobs_ever(db, collection, name)? {
+                if is_trouble(query) {
+                    walks.push(Walk::Job(job));
+                } else {
+                    walks.extend(["ledger_filed", "ledger_unfiled"].map(|level| Walk::Filed(job, level)));
+                }
+            }
         }
         return Ok(walks);
     }
@@ -105,6 +116,11 @@ fn jobs_ever(db: &Connection, collection: i64, name: &str) -> Outcome<Vec<i64>> 
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Whether a question leaves out what simply ran.
+fn is_trouble(query: &LedgerQuery) -> bool {
+    !query.fates.is_empty() && !query.fates.contains(&Fate::Ran)
+}
+
 impl Walk {
     fn read(
         &self,
@@ -113,20 +129,24 @@ impl Walk {
         top: u32,
         found: &mut Vec<StoredLedger>,
     ) -> Outcome<()> {
-        let trouble = !query.fates.is_empty() && !query.fates.contains(&Fate::Ran);
-        let index = match self {
-            Self::Everything | Self::Subscription(_) => "due",
-            Self::Collection(_) => "collection",
-            Self::Job(_) => "job",
-        };
+        let trouble = is_trouble(query);
         let kind = if trouble { "ledger_trouble_by" } else { "ledger_by" };
+        let table = |index: &str| format!("ledger l INDEXED BY {kind}_{index}");
+        let (from, [at, number]) = match self {
+            Self::Everything | Self::Subscription(_) => (table("due"), ["l.due_at", "l.serial"]),
+            Self::Collection(_) => (table("collection"), ["l.due_at", "l.serial"]),
+            Self::Job(_) => (table("job"), ["l.due_at", "l.serial"]),
+            Self::Filed(_, level) => {
+                (format!("{level} i CROSS JOIN ledger l ON l.serial = i.serial"), ["i.at", "i.serial"])
+            }
+        };
         let mut sql = format!(
             "SELECT l.serial, l.job_id, l.due_at, l.due_until, l.occurrences, l.number, l.cause, l.fate, l.reason, \
              l.started_at, l.ended_at, l.tag, j.name, c.id, c.document
-             FROM ledger l INDEXED BY {kind}_{index}
+             FROM {from}
              CROSS JOIN jobs j ON j.id = l.job_id
              CROSS JOIN collections c ON c.id = l.collection_id
-             WHERE l.due_at BETWEEN ? AND ?"
+             WHERE {at} BETWEEN ? AND ?"
         );
         let latest = query.before.map(|(due_at, _)| ticks(due_at));
         let to = query.due.to.map(ticks);
@@ -144,7 +164,7 @@ impl Walk {
             values.extend(query.fates.iter().map(|fate| Value::from(fate.code())));
         }
         if let Some((due_at, serial)) = query.before {
-            sql.push_str(" AND (l.due_at, l.serial) < (?, ?)");
+            let _ = write!(sql, " AND ({at}, {number}) < (?, ?)");
             values.extend([ticks(due_at).into(), serial.into()]);
         }
         match self {
@@ -157,12 +177,16 @@ impl Walk {
                 sql.push_str(" AND l.collection_id = ?");
                 values.push((*id).into());
             }
+            Self::Filed(id, _) => {
+                sql.push_str(" AND i.job_id = ?");
+                values.push((*id).into());
+            }
             Self::Job(id) => {
                 sql.push_str(" AND l.job_id = ?");
                 values.push((*id).into());
             }
         }
-        sql.push_str(" ORDER BY l.due_at DESC, l.serial DESC LIMIT ?");
+        let _ = write!(sql, " ORDER BY {at} DESC, {number} DESC LIMIT ?");
         values.push(i64::from(top).into());
 
         let mut statement = db.prepare_cached(&sql)?;

@@ -10,8 +10,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::fault::Outcome;
 use crate::Error;
 
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_initial.sql"), include_str!("migrations/0002_groups.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_initial.sql"),
+    include_str!("migrations/0002_groups.sql"),
+    include_str!("migrations/0003_filing.sql"),
+];
 
 /// "PUNC": marks the file as ours.
 const APPLICATION: i64 = 0x5055_4E43;
@@ -55,4 +58,52 @@ pub(super) fn run(db: &mut Connection) -> Outcome<()> {
 fn version(db: &Connection) -> Outcome<usize> {
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was written before entries were filed is found afterwards, and serials go on.
+    #[test]
+    fn entries_of_the_first_schema_are_filed() {
+        let mut db = Connection::open_in_memory().unwrap();
+        db.execute_batch(MIGRATIONS[0]).unwrap();
+        db.pragma_update(None, "application_id", APPLICATION).unwrap();
+        db.pragma_update(None, "user_version", 1).unwrap();
+        db.execute_batch(
+            "INSERT INTO collections (id, subscription_key, group_key, name_key, document, plan, enabled, revision)
+               VALUES (1, 's', 'g', 'c', '{}', 'standard', 1, 1);
+             INSERT INTO jobs (id, collection_id, name, name_key, seed, state, ahead, executions, failures, faulted,
+               next_number, last_faulted, generation, revision)
+               VALUES (7, 1, 'j', 'j', x'00', 0, 1, 0, 0, 0, 0, 0, 1, 1);
+             INSERT INTO history (serial, job_id, started_at, ended_at, expected_at, depth, status, retry_count,
+               repeat_count, message) VALUES (40, 7, 11, 12, 10, 0, 0, 0, 0, 'ok'), (41, 7, 21, 22, 20, 0, 0, 0, 0, 'ok');
+             DELETE FROM history WHERE serial = 41;
+             INSERT INTO ledger (serial, job_id, collection_id, due_at, due_until, occurrences, number, cause, fate,
+               ended_at) VALUES (50, 7, 1, 10, 10, 1, 0, 0, 0, 12);
+             DELETE FROM ledger;",
+        )
+        .unwrap();
+        run(&mut db).unwrap();
+        assert_eq!(version(&db).unwrap(), MIGRATIONS.len());
+        let row = |sql: &str| {
+            db.query_row(sql, [], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+            })
+            .unwrap()
+        };
+        assert_eq!(row("SELECT job_id, at, serial FROM history_filed"), (7, 11, 40));
+        assert_eq!(row("SELECT job_id, started_at, serial FROM history WHERE message = 'ok'"), (7, 11, 40));
+        db.execute_batch(
+            "INSERT INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count,
+               message) VALUES (7, 31, 32, 30, 0, 0, 0, 0, 'ok');
+             INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, ended_at)
+               VALUES (7, 1, 30, 30, 1, 0, 0, 0, 32);",
+        )
+        .unwrap();
+        assert_eq!(row("SELECT max(serial), (SELECT max(serial) FROM ledger), 0 FROM history"), (42, 51, 0));
+        let mut broken = db.prepare("PRAGMA foreign_key_check").unwrap();
+        assert!(broken.query([]).unwrap().next().unwrap().is_none());
+    }
 }

@@ -3,13 +3,14 @@
 //! # The way through
 //!
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
-//! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages), `changes`
-//! (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`, `prune`,
-//! `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what it needs and write what it says.
+//! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
+//! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
+//! `filing` (both by job), `prune`, `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what
+//! it needs and write what it says.
 //!
 //! # What is only in memory
 //!
-//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune`. None of it
+//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune` and `filing`. None of it
 //! has to survive: after a crash, claims are handed out again.
 
 mod changes;
@@ -19,6 +20,7 @@ mod collections;
 mod connection;
 mod executions;
 mod fault;
+mod filing;
 mod groups;
 mod history;
 mod jobs;
@@ -257,6 +259,11 @@ impl Store for SqliteStore {
 
     async fn prune(&self, retention: Retention) -> Result<bool> {
         self.writer.run(move |work| prune::prune(work, retention)).await
+    }
+
+    async fn check(&self) -> Result<()> {
+        // A revision more or less does not matter; writing what is there already would not reach the disk.
+        self.writer.run(|work| revisions::next(work.db).map(drop)).await
     }
 
     async fn census(&self) -> Result<Census> {

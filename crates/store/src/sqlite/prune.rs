@@ -6,23 +6,25 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, Params, params, params_from_iter};
 
 use super::codec::ticks;
 use super::fault::Outcome;
+use super::filing::{Kind, Listed};
 use super::writer::Work;
 use super::{changes, jobs};
 use crate::Retention;
 
-/// The most rows of each kind that one call removes. Old rows lie side by side, but their index entries are spread over
-/// as many pages as there are jobs: a thousand took 0.1 s in a store with ten million.
-const CHUNK: i64 = 250;
+/// The most rows of each kind that one call removes. Old rows lie side by side, but the lists that name them are spread
+/// over as many pages as there are jobs: 250 took 20 ms in a store with millions, and longer on a busy disk.
+const CHUNK: i64 = 100;
 
 /// The most jobs that one call checks for too many history entries.
 const JOBS: usize = 100;
 
-/// The most jobs that one call looks at after a start, when nothing was noticed yet.
-const LOOK: i64 = 20_000;
+/// The most jobs that one call looks at after a start, when nothing was noticed yet. Nobody waits for what it finds, so
+/// a million jobs may take a hundred rounds: looking at all of them in a row kept a core busy for half a second.
+const LOOK: i64 = 10_000;
 
 /// The most jobs that are remembered; beyond that a full look finds the others.
 const CROWDED: usize = 100_000;
@@ -103,33 +105,44 @@ pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> 
     more |= deleted_jobs(work)?;
     more |= crowded_jobs(work, i64::from(retention.history_per_job))?;
     deleted_collections(work)?;
-    Ok(more || work.sweeper.look_from.is_some() || !work.sweeper.crowded.is_empty())
+    Ok(more)
 }
 
 fn old_history(db: &Connection, before: i64) -> Outcome<bool> {
-    let removed = db
-        .prepare_cached(
-            "DELETE FROM history
-             WHERE serial IN (SELECT serial FROM history ORDER BY serial LIMIT ?2) AND ended_at < ?1",
-        )?
-        .execute(params![before, CHUNK])?;
-    Ok(removed > 0)
+    let old = remove(
+        db,
+        Kind::History,
+        "DELETE FROM history
+         WHERE serial IN (SELECT serial FROM history ORDER BY serial LIMIT ?2) AND ended_at < ?1
+         RETURNING job_id, started_at, serial",
+        params![before, CHUNK],
+    )?;
+    Ok(!old.is_empty())
 }
 
 fn old_ledger(work: &mut Work<'_>, before: i64) -> Outcome<bool> {
-    let jobs: Vec<i64> = work
-        .db
-        .prepare_cached(
-            "DELETE FROM ledger
-             WHERE serial IN (SELECT serial FROM ledger ORDER BY serial LIMIT ?2) AND ended_at < ?1
-             RETURNING job_id",
-        )?
-        .query_map(params![before, CHUNK], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for job in jobs.iter().collect::<BTreeSet<_>>() {
-        remove_tombstone(work, *job)?;
+    let old = remove(
+        work.db,
+        Kind::Ledger,
+        "DELETE FROM ledger
+         WHERE serial IN (SELECT serial FROM ledger ORDER BY serial LIMIT ?2) AND ended_at < ?1
+         RETURNING job_id, due_at, serial",
+        params![before, CHUNK],
+    )?;
+    for job in old.iter().map(|entry| entry.job).collect::<BTreeSet<_>>() {
+        remove_tombstone(work, job)?;
     }
-    Ok(!jobs.is_empty())
+    Ok(!old.is_empty())
+}
+
+/// Removes entries by a statement that tells which they were.
+fn remove(db: &Connection, kind: Kind, sql: &str, parameters: impl Params) -> Outcome<Vec<Listed>> {
+    let mut removed: Vec<Listed> =
+        db.prepare_cached(sql)?.query_map(parameters, Listed::read)?.collect::<rusqlite::Result<_>>()?;
+    // Neighbours in the lists one after the other.
+    removed.sort_by_key(|entry| (entry.job, entry.at));
+    kind.strike(db, &removed)?;
+    Ok(removed)
 }
 
 /// Jobs that came to their end long ago.
@@ -159,12 +172,16 @@ fn deleted_jobs(work: &mut Work<'_>) -> Outcome<bool> {
         .query_map(params![JOBS as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for job in &jobs {
-        let removed = db
-            .prepare_cached(
-                "DELETE FROM history WHERE serial IN (SELECT serial FROM history WHERE job_id = ?1 LIMIT ?2)",
-            )?
-            .execute(params![job, left])?;
-        left -= removed as i64;
+        let removed = remove(
+            db,
+            Kind::History,
+            "DELETE FROM history WHERE serial IN (
+               SELECT serial FROM history_filed WHERE job_id = ?1
+               UNION ALL SELECT serial FROM history_unfiled WHERE job_id = ?1 LIMIT ?2)
+             RETURNING job_id, started_at, serial",
+            params![job, left],
+        )?;
+        left -= removed.len() as i64;
         if left == 0 {
             break;
         }
@@ -180,7 +197,8 @@ fn remove_tombstone(work: &mut Work<'_>, job: i64) -> Outcome<()> {
         .db
         .prepare_cached(
             "DELETE FROM jobs WHERE id = ?1 AND deleted_at IS NOT NULL AND sweep = 0
-             AND NOT EXISTS (SELECT 1 FROM ledger WHERE job_id = ?1)",
+             AND NOT EXISTS (SELECT 1 FROM ledger_filed WHERE job_id = ?1)
+             AND NOT EXISTS (SELECT 1 FROM ledger_unfiled WHERE job_id = ?1)",
         )?
         .execute(params![job])?;
     work.sweeper.deleted_collections |= removed > 0;
@@ -193,16 +211,16 @@ fn crowded_jobs(work: &mut Work<'_>, limit: i64) -> Outcome<bool> {
     let mut left = CHUNK;
     let jobs: Vec<i64> = work.sweeper.crowded.iter().take(JOBS).copied().collect();
     for job in jobs {
-        let surplus: Vec<i64> = db
-            .prepare_cached(
-                "SELECT serial FROM history INDEXED BY history_by_job WHERE job_id = ?1
-                 ORDER BY started_at DESC, serial DESC LIMIT ?2 OFFSET ?3",
-            )?
-            .query_map(params![job, left, limit], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        for serial in &surplus {
-            db.prepare_cached("DELETE FROM history WHERE serial = ?1")?.execute(params![serial])?;
-        }
+        let surplus = remove(
+            db,
+            Kind::History,
+            "DELETE FROM history WHERE serial IN (SELECT serial FROM (
+               SELECT serial, at FROM history_filed WHERE job_id = ?1
+               UNION ALL SELECT serial, at FROM history_unfiled WHERE job_id = ?1
+               ORDER BY 2 DESC, 1 DESC LIMIT ?2 OFFSET ?3))
+             RETURNING job_id, started_at, serial",
+            params![job, left, limit],
+        )?;
         left -= surplus.len() as i64;
         if left == 0 {
             // There may be more of this one.

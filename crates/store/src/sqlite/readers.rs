@@ -41,7 +41,11 @@ impl Readers {
             let (outcome, db) = read_with(kept, &shared, read);
             idle.lock().unwrap_or_else(PoisonError::into_inner).extend(db);
             drop(permit);
-            outcome.map_err(|fault| fault.tell(&shared.path))
+            outcome.map_err(|fault| {
+                let error = fault.tell(&shared.path);
+                tracing::error!(%error, "a read failed");
+                error
+            })
         });
         task.await.unwrap_or_else(|error| Err(Error::Failed(format!("a read was lost: {error}"))))
     }

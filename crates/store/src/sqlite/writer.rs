@@ -16,6 +16,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::fault::{Fault, Outcome};
+use super::filing::Filing;
 use super::known::KnownJobs;
 use super::prune::Sweeper;
 use super::tickets::Tickets;
@@ -145,11 +146,20 @@ struct Desk {
     db: Option<Connection>,
     known: KnownJobs,
     sweeper: Sweeper,
+    filing: Filing,
+    /// Whether changes could not be committed lately.
+    troubled: bool,
 }
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>, db: Connection) -> Self {
-        let desk = Desk { db: Some(db), known: KnownJobs::default(), sweeper: Sweeper::default() };
+        let desk = Desk {
+            db: Some(db),
+            known: KnownJobs::default(),
+            sweeper: Sweeper::default(),
+            filing: Filing::default(),
+            troubled: false,
+        };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
     }
 
@@ -226,7 +236,12 @@ impl Writer {
                 desk.give_up(&fault);
                 let lost = shared.tickets.roll_back(start);
                 let error = fault.tell(&shared.path);
-                tracing::warn!(%error, "a group of changes was not committed");
+                // Once is enough: a disk that is full for an hour must not fill the log.
+                if std::mem::replace(&mut desk.troubled, true) {
+                    tracing::debug!(%error, "a group of changes was not committed");
+                } else {
+                    tracing::error!(%error, "changes cannot be committed; trying again with each that comes");
+                }
                 if lost {
                     shared.bell.ring();
                 }
@@ -264,12 +279,13 @@ impl Desk {
         group: &mut impl Iterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, sweeper } = self else {
+        let Self { db: Some(db), known, sweeper, filing, troubled } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work =
             Work { db, settings: &shared.settings, tickets: &shared.tickets, known, sweeper, ring: false };
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
+        let before = db.total_changes();
         execute("BEGIN IMMEDIATE")?;
         for change in group {
             let mark = shared.tickets.mark();
@@ -290,13 +306,19 @@ impl Desk {
             finished.push((answer, fault));
             execute("RELEASE change")?;
         }
+        filing.step(db)?;
         execute("COMMIT")?;
+        // A commit of nothing works on a full disk too.
+        if db.total_changes() > before && std::mem::take(troubled) {
+            tracing::info!("changes are committed again");
+        }
         Ok(work.ring)
     }
 
     /// Leaves nothing of a group that failed.
     fn give_up(&mut self, fault: &Fault) {
         self.known.forget_all();
+        self.filing.forget();
         let Some(db) = &self.db else { return };
         let clean = db.is_autocommit() || db.execute_batch("ROLLBACK").is_ok();
         if !clean || fault.spoils_connection() {

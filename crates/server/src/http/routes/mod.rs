@@ -74,6 +74,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
         Resource::Ready => {
+            app.store.check().await?;
             let census = app.store.census().await?;
             let counts = json!({
                 "status": "ready",

@@ -1,0 +1,85 @@
+//! Many stored jobs of which few are due: what they cost while nothing happens, and whether they make others late.
+
+use std::time::Duration;
+
+use engine::SystemClock;
+use jiff::SignedDuration;
+use model::Clock;
+
+use super::lead;
+use super::report::{self, Line};
+use super::target::{Lateness, Target};
+use super::world::World;
+
+/// How long the process is watched right after its start, when it looks around, and then, when it only waits. The CPU is
+/// counted in hundredths of a second, so a few tenths of a percent take a while to see.
+const AFTER_START: Duration = Duration::from_secs(10);
+const STEADY: Duration = Duration::from_secs(30);
+
+/// What is due on top: so many a second, for so many seconds.
+const RATE: u32 = 100;
+const SECONDS: u32 = 10;
+
+pub(super) async fn idle(jobs: u32) -> anyhow::Result<Vec<Line>> {
+    let empty = {
+        let folder = tempfile::tempdir()?;
+        let world = World::open(folder.path())?;
+        let engine = world.run()?;
+        let lateness = trickle(&world).await?;
+        engine.stop().await;
+        lateness
+    };
+
+    let folder = tempfile::tempdir()?;
+    let nobody = Target::start().await?.address;
+    let far = SystemClock.now() + SignedDuration::from_hours(24 * 300);
+    let written = {
+        let world = World::open(folder.path())?;
+        world.write_jobs((0..jobs).map(|_| (far, nobody)), jobs).await?
+    };
+    let opening = SystemClock.now();
+    let world = World::open(folder.path())?;
+    let engine = world.run()?;
+    let opened = opening.duration_until(SystemClock.now()).as_secs_f64();
+    let after_start = cpu_during(AFTER_START).await;
+    let steady = cpu_during(STEADY).await;
+    let memory = report::memory();
+    let full = trickle(&world).await?;
+    engine.stop().await;
+
+    Ok(vec![
+        Line::new("jobs stored", f64::from(jobs), ""),
+        Line::new("jobs written a second", written, "1/s"),
+        Line::new("from opening to watching the clock", opened * 1e3, "ms"),
+        Line::new("CPU in the ten seconds after that", after_start * 100.0, "% of a core"),
+        Line::new("CPU in the thirty seconds after those", steady * 100.0, "% of a core"),
+        Line::new("memory then", memory, "MB"),
+        Line::new("lateness p50 at 100 a second", full.at(0.5), "ms"),
+        Line::new("lateness p99 at 100 a second", full.at(0.99), "ms"),
+        Line::new("lateness max at 100 a second", full.at(1.0), "ms"),
+        Line::new("lateness p50 with an empty store", empty.at(0.5), "ms"),
+        Line::new("lateness p99 with an empty store", empty.at(0.99), "ms"),
+        Line::new("lateness max with an empty store", empty.at(1.0), "ms"),
+        Line::new("peak memory, writing included", report::peak_memory(), "MB"),
+    ])
+}
+
+/// The part of a core that this process used while nothing was due.
+async fn cpu_during(span: Duration) -> f64 {
+    let before = report::cpu_seconds();
+    tokio::time::sleep(span).await;
+    (report::cpu_seconds() - before) / span.as_secs_f64()
+}
+
+/// Lets a few jobs fire, evenly; how late they were.
+async fn trickle(world: &World) -> anyhow::Result<Lateness> {
+    let target = Target::start().await?;
+    let count = RATE * SECONDS;
+    let begin = SystemClock.now() + lead(count);
+    let step = SignedDuration::from_secs(1) / i32::try_from(RATE)?;
+    let dues = (0..count).map(|i| (begin + step * i32::try_from(i).unwrap_or(i32::MAX), target.address));
+    world.write_jobs(dues, count).await?;
+    target.until(count as usize).await;
+    world.until_settled(count).await?;
+    Ok(target.lateness())
+}

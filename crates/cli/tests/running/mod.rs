@@ -37,18 +37,28 @@ impl Server {
     }
 
     /// As a power cut would.
+    #[allow(dead_code, reason = "each test file uses its part")]
     pub(crate) fn kill(mut self) {
         self.kill_now();
         self.process.wait().expect("waited for");
     }
 
     /// The same, while others are still using it.
+    #[allow(dead_code, reason = "each test file uses its part")]
     pub(crate) fn kill_now(&self) {
         // It may have been killed before.
         let _ = Command::new("kill")
             .args(["-KILL", &self.process.id().to_string()])
             .stderr(Stdio::null())
             .status();
+    }
+
+    /// How much memory it holds, in KiB; `None` where nobody says.
+    #[allow(dead_code, reason = "each test file uses its part")]
+    pub(crate) fn resident(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.trim().strip_suffix(" kB")?.parse().ok()
     }
 
     /// As an operator would.

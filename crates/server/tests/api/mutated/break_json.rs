@@ -95,7 +95,6 @@ fn places(value: &Value) -> Vec<String> {
         }
     }
     let mut places = Vec::new();
-    // What is nested too deep to be parsed again is left as it is.
     walk(value, "", &mut places);
     places
 }

@@ -1,0 +1,256 @@
+//! Targets that mean no good, with the real binary: many calls to them at once end as failures that a person understands,
+//! a healthy target is called on time all the while, and memory stays where it is.
+
+mod running;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use running::{COLLECTION, Server, job, job_path, ledger, target, until};
+use serde_json::{Value, json};
+
+/// What a target does with a connection. An error ends it, mostly because the other side has gone.
+type Behaviour = fn(TcpStream) -> std::io::Result<()>;
+
+/// How a target behaves, and what the history must say of it: one of these.
+const TARGETS: [(&str, Behaviour, &[&str]); 11] = [
+    ("hangs", hang, &["Timeout The operation has timed out"]),
+    ("resets", reset, &["ConnectionClosed", "ReceiveFailure", "SendFailure"]),
+    ("talks-garbage", garbage, &["ServerProtocolViolation The server committed a protocol violation"]),
+    ("redirects-in-a-loop", redirect, &["Too many automatic redirections were attempted"]),
+    ("has-an-endless-body", endless_body, &["MessageLengthLimitExceeded", "Timeout"]),
+    ("has-endless-headers", endless_headers, &["MessageLengthLimitExceeded"]),
+    ("drips-headers", drip_headers, &["Timeout The operation has timed out"]),
+    ("drips-a-body", drip_body, &["Timeout The operation has timed out"]),
+    ("stops-in-the-middle", stop_in_the_middle, &["ConnectionClosed"]),
+    ("has-two-lengths", two_lengths, &["ServerProtocolViolation"]),
+    ("has-less-than-it-says", less_than_it_says, &["Timeout The operation has timed out"]),
+];
+
+/// Reads the head of the request, so that closing is not a reset.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    // The body of the jobs here is one byte.
+    stream.read_exact(&mut byte)
+}
+
+/// Until the other side has enough.
+fn wait_for_the_end(mut stream: TcpStream) -> std::io::Result<()> {
+    while stream.read(&mut [0; 1024])? > 0 {}
+    Ok(())
+}
+
+fn hang(stream: TcpStream) -> std::io::Result<()> {
+    wait_for_the_end(stream)
+}
+
+/// What is closed with something unread in it is reset.
+fn reset(stream: TcpStream) -> std::io::Result<()> {
+    stream.peek(&mut [0]).map(drop)
+}
+
+fn garbage(mut stream: TcpStream) -> std::io::Result<()> {
+    read_head(&mut stream)?;
+    stream.write_all(b"\x16\x03\x01 what is this\r\n\r\n")?;
+    wait_for_the_end(stream)
+}
+
+fn redirect(mut stream: TcpStream) -> std::io::Result<()> {
+    loop {
+        read_head(&mut stream)?;
+        stream.write_all(b"HTTP/1.1 307 Again\r\nlocation: /\r\ncontent-length: 0\r\n\r\n")?;
+    }
+}
+
+fn endless_body(mut stream: TcpStream) -> std::io::Result<()> {
+    read_head(&mut stream)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
+    let mut chunk = b"4000\r\n".to_vec();
+    chunk.extend([b'x'; 0x4000]);
+    chunk.extend(b"\r\n");
+    loop {
+        stream.write_all(&chunk)?;
+    }
+}
+
+fn endless_headers(mut stream: TcpStream) -> std::io::Result<()> {
+    read_head(&mut stream)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
+    loop {
+        stream.write_all(b"x-more: and more and more and more\r\n")?;
+    }
+}
+
+fn drip(mut stream: TcpStream, beginning: &str) -> std::io::Result<()> {
+    read_head(&mut stream)?;
+    stream.write_all(beginning.as_bytes())?;
+    loop {
+        thread::sleep(Duration::from_secs(1));
+        stream.write_all(b"x")?;
+    }
+}
+
+fn drip_headers(stream: TcpStream) -> std::io::Result<()> {
+    drip(stream, "HTTP/1.1 200 OK\r\nx-slow: ")
+}
+
+fn drip_body(stream: TcpStream) -> std::io::Result<()> {
+    drip(stream, "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n")
+}
+
+fn stop_in_the_middle(mut stream: TcpStream) -> std::io::Result<()> {
+    read_head(&mut stream)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this")
+}
+
+fn two_lengths(mut stream: TcpStream) -> std::io::Result<()> {
+    read_head(&mut stream)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 50\r\n\r\nhello")?;
+    wait_for_the_end(stream)
+}
+
+fn less_than_it_says(mut stream: TcpStream) -> std::io::Result<()> {
+    read_head(&mut stream)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this")?;
+    wait_for_the_end(stream)
+}
+
+/// A target that lives as long as the test.
+fn hostile(behaviour: Behaviour) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let address = listener.local_addr().expect("bound");
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || behaviour(stream));
+        }
+    });
+    address
+}
+
+/// A job that runs once and then only when it is told to.
+fn calling(address: SocketAddr) -> Value {
+    let mut body = job(address, &json!({"recurrence": {"frequency": "year"}}));
+    body["properties"]["action"]["retryPolicy"] = json!({"retryType": "none"});
+    body
+}
+
+/// The healthy target is called again and again while something else goes on.
+struct Healthy<'a> {
+    server: &'a Server,
+    calls: AtomicUsize,
+}
+
+impl Healthy<'_> {
+    fn call(&self) {
+        let (status, answer) = self.server.call("POST", &job_path("healthy/run"), None);
+        assert_eq!(status, 200, "{answer}");
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn they_fail_and_nobody_else_suffers() {
+    let data = tempfile::tempdir().expect("a folder");
+    let settings = [
+        ("PUNCTUAL_HTTP_TIMEOUT", "3s"),
+        ("PUNCTUAL_HTTP_CONNECT_TIMEOUT", "2s"),
+        ("PUNCTUAL_HTTP_MAX_ANSWER", "4194304"),
+    ];
+    let server = Server::start(data.path(), &settings);
+    assert_eq!(server.call("PUT", COLLECTION, Some(&json!({"location": "Local"}))).0, 201);
+    let (well, _) = target();
+    assert_eq!(server.call("PUT", &job_path("healthy"), Some(&calling(well))).0, 201);
+    let healthy = Healthy { server: &server, calls: AtomicUsize::new(1) };
+    let nobody = ("is-not-there", &["ConnectFailure Unable to connect to the remote server"][..]);
+    let mut names = vec![nobody];
+    let closed = "127.0.0.1:1".parse().expect("an address");
+    assert_eq!(server.call("PUT", &job_path(nobody.0), Some(&calling(closed))).0, 201);
+    for (name, behaviour, says) in TARGETS {
+        let (status, answer) = server.call("PUT", &job_path(name), Some(&calling(hostile(behaviour))));
+        assert_eq!(status, 201, "{answer}");
+        names.push((name, says));
+    }
+
+    let faulted = |name: &str| {
+        let (_, job) = server.call("GET", &job_path(name), None);
+        job["properties"]["status"]["faultedCount"].as_u64().unwrap_or_default()
+    };
+    let finished = |runs: u64| {
+        until("the end of all calls", || {
+            healthy.call();
+            names.iter().all(|(name, _)| faulted(name) >= runs)
+        });
+    };
+    // Every job `more` times at once.
+    let run = |more: u64| {
+        for _ in 0..more {
+            for (name, _) in &names {
+                assert_eq!(server.call("POST", &job_path(&format!("{name}/run")), None).0, 200);
+            }
+        }
+    };
+    finished(1);
+    run(6);
+    finished(7);
+    let before = server.resident();
+    for wave in 1..=3 {
+        run(12);
+        finished(7 + wave * 12);
+    }
+    let after = server.resident();
+    match (before, after) {
+        // The bound is generous; a hundred answers of 4 MiB, or what is leaked by 400 calls, would be beyond it.
+        (Some(before), Some(after)) => {
+            eprintln!("the server holds {after} KiB, and held {before} KiB before");
+            assert!(after < before + 32 * 1024, "from {before} KiB to {after} KiB");
+        }
+        _ => eprintln!("skipped: there is no /proc to read the size of the server from"),
+    }
+
+    for (name, says) in &names {
+        let (_, history) = server.call("GET", &job_path(&format!("{name}/history")), None);
+        let entries = history["value"].as_array().expect("a list");
+        assert_eq!(entries.len(), 43, "{name}");
+        for entry in entries.iter().map(|entry| &entry["properties"]) {
+            let message = entry["message"].as_str().unwrap_or_default();
+            assert_eq!(entry["status"], "failed", "{name}: {message}");
+            assert!(
+                message.starts_with("Http Action - Request to host '127.0.0.1' failed: "),
+                "{name}: {message}"
+            );
+            assert!(says.iter().any(|says| message.contains(says)), "{name}: {message}");
+        }
+    }
+    let calls = healthy.calls.load(Ordering::Relaxed);
+    let of = |entries: &[Value], name: &str| -> Vec<Value> {
+        let end = format!("/jobs/{name}");
+        let is_of = |entry: &&Value| entry["job"].as_str().is_some_and(|job| job.ends_with(&end));
+        entries.iter().filter(is_of).cloned().collect()
+    };
+    until("the end of the healthy calls", || of(&ledger(&server), "healthy").len() == calls);
+    let entries = ledger(&server);
+    for entry in of(&entries, "healthy") {
+        assert_eq!(entry["state"], "ran", "{entry}");
+    }
+    for (name, _) in &names {
+        let entries = of(&entries, name);
+        assert_eq!(entries.len(), 43, "{name}");
+        for entry in entries {
+            assert_eq!(
+                (&entry["state"], &entry["reason"]),
+                (&json!("faulted"), &json!("retriesUsedUp")),
+                "{entry}"
+            );
+            assert_eq!(entry["message"], "Every attempt that the retry policy allows failed.");
+        }
+    }
+    assert!(server.terminate().success(), "and it stops as if nothing had been");
+}

@@ -132,7 +132,13 @@ impl Resource {
             [groups, group, rest @ ..] if is(groups, "resourceGroups") => (Some(*group), rest),
             rest => (None, rest),
         };
-        let [providers, provider, kind, rest @ ..] = rest else { return None };
+        // Clients for resources of any kind write an empty segment where a parent could stand.
+        let (providers, provider, kind, rest) = match rest {
+            [providers, provider, "", kind, rest @ ..] | [providers, provider, kind, rest @ ..] => {
+                (providers, provider, kind, rest)
+            }
+            _ => return None,
+        };
         if !is(providers, "providers") || !is_ours(provider) || !is(kind, "jobCollections") {
             return None;
         }
@@ -161,8 +167,7 @@ impl Resource {
     /// The methods it answers to.
     pub(crate) fn methods(&self) -> &'static str {
         match self {
-            Self::Collection(_) | Self::Job(..) => "GET, PUT, PATCH, DELETE",
-            Self::Group(_) => "GET, HEAD, PUT, PATCH, DELETE",
+            Self::Collection(_) | Self::Job(..) | Self::Group(_) => "GET, HEAD, PUT, PATCH, DELETE",
             Self::Switch(..)
             | Self::Run(..)
             | Self::Backup
@@ -270,6 +275,7 @@ mod tests {
         for (url, resource) in [
             (base.to_owned(), Resource::Collection(path.clone())),
             (format!("{base}/"), Resource::Collection(path.clone())),
+            (base.replace("/jobC", "//jobC"), Resource::Collection(path.clone())),
             (
                 base.to_lowercase()
                     .replace("/s/", "/S/")

@@ -189,6 +189,8 @@ async fn real_answers_are_as_described() {
         ("GET", jobs.clone(), None),
         ("GET", format!("{jobs}&$top=2"), None),
         ("GET", collection("c"), None),
+        ("HEAD", collection("c"), None),
+        ("HEAD", job("c", "j0"), None),
         ("GET", groups.clone(), None),
         ("GET", groups.replace("/g/", "/nowhere/"), None),
         ("GET", subscriptions.clone(), None),

@@ -116,6 +116,12 @@ async fn resources_are_the_collections() {
     world.put(&collection("c"), &json!({"location": "westus", "tags": {"a": "b"}})).await.expect(201);
     let other = collection("d").replace("/g/", "/h/");
     world.put(&other, &json!({})).await.expect(201);
+    // Asked only whether it is there, with an empty segment where a parent could stand.
+    let head = collection("c").replace("/jobCollections", "//jobCollections");
+    let there = world.call("HEAD", &head, None).await.expect(204);
+    assert!(there.text.is_empty() && there.header("etag").is_some());
+    world.call("HEAD", &collection("missing"), None).await.expect(404);
+    world.call("HEAD", &within("c", "jobs/missing"), None).await.expect(404);
     let of_group = "/subscriptions/s/resourceGroups/G/resources?api-version=2021-04-01";
     let of_all = "/subscriptions/s/resources?api-version=2021-04-01";
     assert_eq!(

@@ -5,7 +5,7 @@ use model::GroupPath;
 use store::{Page, StoredGroup, TagQuery};
 use wire::list::{GroupFilter, ResourceFilter};
 
-use super::{Answered, Call, filter, list, page, tagged};
+use super::{Answered, Call, filter, is_there, list, page, tagged};
 use crate::app::{App, etag};
 use crate::http::answer::Answer;
 
@@ -30,11 +30,7 @@ pub(super) async fn group(app: &App, call: &Call, path: &GroupPath) -> Answered 
             }
             Ok(answer(200, &stored))
         }
-        // Whether it is there.
-        Method::HEAD => {
-            let stored = app.group(path).await?;
-            Ok(Answer::empty(204).with(header::ETAG, etag(stored.revision)))
-        }
+        Method::HEAD => Ok(is_there(app.group(path).await?.revision)),
         Method::DELETE => {
             app.delete_group(path, &preconditions).await?;
             Ok(Answer::empty(200))

@@ -99,6 +99,9 @@ async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
         app.delete_collection(path, &preconditions).await?;
         return Ok(Answer::empty(200));
     }
+    if call.method == Method::HEAD {
+        return Ok(is_there(app.collection(path).await?.revision));
+    }
     if call.method == Method::GET {
         let stored = app.collection(path).await?;
         if preconditions.is_known(stored.revision) {
@@ -135,6 +138,7 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
             app.delete_job(path, name, &preconditions).await?;
             Ok(Answer::empty(200))
         }
+        Method::HEAD => Ok(is_there(app.job(path, name).await?.revision)),
         Method::PUT => put_job(app, call, path, name).await,
         Method::PATCH => {
             let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
@@ -195,6 +199,11 @@ fn echo(call: &Call) -> Answer {
 
 fn tagged(status: u16, body: serde_json::Value, revision: Revision) -> Answer {
     Answer::json(status, body).with(header::ETAG, etag(revision))
+}
+
+/// The answer of the resource manager to whoever asks only whether a resource is there.
+fn is_there(revision: Revision) -> Answer {
+    Answer::empty(204).with(header::ETAG, etag(revision))
 }
 
 /// A list that has one page.

@@ -2,11 +2,12 @@
 //!
 //! `limits`, `plans` and `lists` go through every limit at its edge. `mutated` sends what nobody would send on purpose.
 //! `switched` is about the state of collections; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and `surroundings`
-//! are about what clients of different kinds and ages take for granted.
+//! are about what clients of different kinds and ages take for granted. `imports` writes many resources at once.
 
 mod door;
 mod enum_case;
 mod groups;
+mod imports;
 mod limits;
 mod lists;
 mod mutated;

@@ -3,13 +3,15 @@
 //! `limits`, `plans` and `lists` go through every limit at its edge. `mutated` sends what nobody would send on purpose.
 //! `described` holds the API's own description against what is answered. `switched` is about the state of
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
-//! `surroundings` are about what clients of different kinds and ages take for granted.
+//! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
+//! once.
 
 mod described;
 mod door;
 mod enum_case;
 mod groups;
 mod headers;
+mod imports;
 mod limits;
 mod lists;
 mod mutated;

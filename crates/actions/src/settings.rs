@@ -77,6 +77,9 @@ pub enum SettingsError {
         /// What is wrong with it.
         why: String,
     },
+    /// Tokens hold too short or too long.
+    #[error("service-bus.token-lifetime: {0:?} cannot be used; allowed: from 2s to 30d")]
+    TokenLifetime(Duration),
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),

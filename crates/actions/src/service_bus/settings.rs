@@ -1,6 +1,6 @@
 //! What an operator can set about Service Bus.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use crate::{endpoints::Endpoints, settings::SettingsError};
 
@@ -59,8 +59,14 @@ impl Default for ServiceBusSettings {
     }
 }
 
+/// How long a token may hold: shorter, and nothing would be done but to renew it; longer, and it is no token any more.
+const LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(30 * 86_400);
+
 impl ServiceBusSettings {
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
+        if !LIFETIMES.contains(&self.token_lifetime) {
+            return Err(SettingsError::TokenLifetime(self.token_lifetime));
+        }
         self.rest().check("service-bus.rest", "service-bus.namespaces.*.rest", &["http", "https"])?;
         self.amqp().check("service-bus.amqp", "service-bus.namespaces.*.amqp", &["amqp", "amqps"])
     }
@@ -84,5 +90,29 @@ impl ServiceBusSettings {
     fn endpoints(&self, which: fn(&Namespace) -> &String) -> Endpoints {
         let named = self.namespaces.iter().map(|(name, namespace)| (name.clone(), which(namespace).clone()));
         Endpoints { pattern: which(&self.others).clone(), named: named.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_work_is_refused_by_its_setting() {
+        let default = ServiceBusSettings::default();
+        assert!(default.check().is_ok());
+        for seconds in [0, 1, 31 * 86_400] {
+            let wrong =
+                ServiceBusSettings { token_lifetime: Duration::from_secs(seconds), ..default.clone() };
+            let error = wrong.check().unwrap_err().to_string();
+            assert!(error.starts_with("service-bus.token-lifetime: "), "{error}");
+        }
+        let shop = Namespace { amqp: "http://a".to_owned(), ..default.others.clone() };
+        let wrong = ServiceBusSettings { namespaces: [("shop".to_owned(), shop)].into(), ..default };
+        let error = wrong.check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("service-bus.namespaces.shop.amqp: \"http://a\" cannot be used"),
+            "{error}"
+        );
     }
 }

@@ -133,11 +133,9 @@ impl Resource {
             rest => (None, rest),
         };
         // Clients for resources of any kind write an empty segment where a parent could stand.
-        let (providers, provider, kind, rest) = match rest {
-            [providers, provider, "", kind, rest @ ..] | [providers, provider, kind, rest @ ..] => {
-                (providers, provider, kind, rest)
-            }
-            _ => return None,
+        let ([providers, provider, "", kind, rest @ ..] | [providers, provider, kind, rest @ ..]) = rest
+        else {
+            return None;
         };
         if !is(providers, "providers") || !is_ours(provider) || !is(kind, "jobCollections") {
             return None;

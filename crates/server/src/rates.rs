@@ -51,6 +51,10 @@ pub(crate) enum Spent {
 /// shares one budget with all others that came too late.
 const MOST_SUBSCRIPTIONS: usize = 10_000;
 
+/// Seconds before windows that are over are looked for again: whoever makes up subscriptions by the thousand shall
+/// not make every call look through all of them.
+const SWEEP_PAUSE: i64 = 1;
+
 /// What every subscription has used.
 pub(crate) struct Rates {
     budget: Budget,
@@ -63,6 +67,8 @@ pub(crate) struct Rates {
 struct Used {
     of: HashMap<u64, Window>,
     of_others: Window,
+    /// When windows that are over were last looked for.
+    swept_at: Timestamp,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -81,8 +87,10 @@ impl Rates {
     pub(crate) fn spend(&self, subscription: &str, kind: Kind, now: Timestamp) -> Spent {
         let key = self.hasher.hash_one(subscription.to_lowercase());
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if !used.of.contains_key(&key) && used.of.len() >= MOST_SUBSCRIPTIONS {
+        let is_full = used.of.len() >= MOST_SUBSCRIPTIONS && !used.of.contains_key(&key);
+        if is_full && used.swept_at.duration_until(now).as_secs().abs() >= SWEEP_PAUSE {
             used.of.retain(|_, window| self.left_of(window, now).is_some());
+            used.swept_at = now;
         }
         let is_known = used.of.contains_key(&key) || used.of.len() < MOST_SUBSCRIPTIONS;
         let window = if is_known { used.of.entry(key).or_default() } else { &mut used.of_others };

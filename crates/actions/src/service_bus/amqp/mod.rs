@@ -1,7 +1,7 @@
 //! AMQP: links to entities, kept and shared.
 //!
 //! All messages for one entity of one namespace under one key go over one link. Each link belongs to a
-//! [`carrier`](self::carrier), which opens it with the first message and ends when nothing came for a while; this file
+//! [`carrier`], which opens it with the first message and ends when nothing came for a while; this file
 //! finds the carrier of a message or starts one, and keeps their number within a bound.
 
 mod carrier;

@@ -17,7 +17,7 @@ pub(crate) fn jobs() -> Vec<Value> {
         action
     };
     let queue = json!({"type": "StorageQueue", "queueMessage":
-        {"storageAccount": "a", "queueName": "q", "sasToken": "s", "message": "m"}});
+        {"storageAccount": "a", "queueName": "q", "sasToken": "s", "message": "m", "delivery": "raw"}});
     let bus = |kind: &str, member: &str, entity: &str| {
         let mut action = json!({"type": kind});
         action[member] = json!({

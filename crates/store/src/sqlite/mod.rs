@@ -10,8 +10,8 @@
 //!
 //! # What is only in memory
 //!
-//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune` and `filing`. None of it
-//! has to survive: after a crash, claims are handed out again.
+//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune` and
+//! `filing`. None of it has to survive: after a crash, claims are handed out again.
 
 mod changes;
 mod claims;

@@ -34,7 +34,7 @@ impl Cases {
     /// What is to be read back of a body: all of it but the secrets, and what the server fills in.
     pub fn expected(&self, case: &Value) -> Value {
         let mut expected = self.plain(&self.without_secrets(&self.sayable(&case["body"])));
-        merge(&mut expected, &self.plain(&case["answered"]));
+        merge(&mut expected, &self.plain(&self.sayable(&case["answered"])));
         expected
     }
 

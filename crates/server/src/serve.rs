@@ -77,12 +77,13 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
 
     let census = store.census().await?;
     info!(version = VERSION, jobs = census.jobs, collections = census.collections, data = %config.data.display(), "started");
+    // Whoever reads that we are ready may tell us to stop at once.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut out = std::io::stdout();
     // Whoever started us may have gone; we serve all the same.
     let _ = writeln!(out, "Punctual {VERSION} serves http://{address}").and_then(|()| out.flush());
 
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}

@@ -11,7 +11,7 @@ use crate::world::Reply;
 /// Why an answer differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
-    /// A job with a client certificate is refused: those that were recorded are fakes, and the file is opened here.
+    /// A job with a client certificate is refused: its file was taken out of the recording or is a fake, and files are opened here.
     ClientCertificate,
     /// And so the PUT that follows makes the job, where the service replaced one.
     MadeLater,

@@ -57,7 +57,6 @@ alone; what broke off is continued by the same command.
 Examples:
   punctual import template.json --subscription s --group g --dry-run
   punctual import template.json --parameters production.json --set password=\"$PASSWORD\" --subscription s --group g
-  az resource list --resource-type Microsoft.Scheduler/jobCollections | punctual import - --subscription s --group g
 
 Faults are said on standard error, one line for each, and the status is 2; where the server refuses
 or is away it is 1.";

@@ -135,6 +135,12 @@ impl From<Problem> for Answer {
     }
 }
 
+/// A moment in one word: `20160330T183355Z`.
+pub(super) fn compact(at: Timestamp) -> String {
+    let digits = at.to_string().chars().filter(|c| !"-:".contains(*c)).take(15).collect::<String>();
+    digits + "Z"
+}
+
 /// The names of a request.
 pub(super) struct Ids {
     request: Uuid,
@@ -165,8 +171,7 @@ impl Ids {
         insert("x-ms-request-id", &self.request.to_string());
         insert("x-ms-correlation-request-id", &self.correlation);
         // PUNCTUAL:20160330T183355Z:<correlation>, where the old service named its region.
-        let moment: String = now.to_string().chars().filter(|c| !"-:".contains(*c)).take(15).collect();
-        insert("x-ms-routing-request-id", &format!("PUNCTUAL:{moment}Z:{}", self.correlation));
+        insert("x-ms-routing-request-id", &format!("PUNCTUAL:{}:{}", compact(now), self.correlation));
         if let Some(client) = &self.client {
             headers.insert("x-ms-client-request-id", client.clone());
         }

@@ -12,7 +12,7 @@ use store::{HistoryQuery, Page, Revision, Span, StoredJob};
 use wire::list::{HistoryFilter, JobFilter};
 
 use super::Call;
-use super::answer::Answer;
+use super::answer::{Answer, compact};
 use super::path::Resource;
 use crate::app::{App, etag};
 use crate::problem::Problem;
@@ -66,8 +66,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             let copy = app.store.snapshot().await?;
             let copy = copy
                 .ok_or_else(|| Problem::busy("Another backup is being made; one at a time is possible."))?;
-            let moment: String = app.clock.now().to_string().chars().filter(|c| !"-:".contains(*c)).collect();
-            let name = format!("attachment; filename=\"punctual-{}Z.db\"", &moment[..15]);
+            let name = format!("attachment; filename=\"punctual-{}.db\"", compact(app.clock.now()));
             Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
         }
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),

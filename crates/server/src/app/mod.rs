@@ -18,6 +18,7 @@ use wire::dialect::EnumCase;
 pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
+use crate::http::Hosts;
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -38,6 +39,8 @@ pub struct App {
     pub budget: Budget,
     /// How enum values are written where a client does not say.
     pub enum_case: EnumCase,
+    /// The names under which it is served.
+    pub hosts: Hosts,
 }
 
 impl App {
@@ -51,6 +54,7 @@ impl App {
             job_bytes: config.limits.job,
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
+            hosts: Hosts::of(config.listen, &config.api.hosts),
         }
     }
 
@@ -58,7 +62,7 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case }
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, hosts: Hosts::Any }
     }
 }
 

@@ -69,6 +69,8 @@ mod tests {
             "/subscriptions/{subscription}/resourceGroups/{group}/resources",
         Resource::Operations => "/providers/Microsoft.Scheduler/operations",
         Resource::Endpoints => "/metadata/endpoints",
+        Resource::Preview => "/api/preview",
+        Resource::Upcoming => "/api/upcoming",
         Resource::Backup => "/api/backup",
         Resource::Import => "/api/import",
         Resource::Export => "/api/export",

@@ -4,7 +4,7 @@
 //! `described` holds the API's own description against what is answered. `switched` is about the state of
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
-//! once.
+//! once; `previews` asks when jobs run.
 
 mod described;
 mod door;
@@ -17,6 +17,7 @@ mod lists;
 mod mutated;
 mod paging;
 mod plans;
+mod previews;
 mod races;
 mod rates;
 mod surroundings;

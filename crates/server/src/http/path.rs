@@ -42,6 +42,8 @@ pub(crate) enum Resource {
     Endpoints,
     /// What became of every occurrence.
     Ledger,
+    /// All jobs, searched.
+    Search,
     /// When a job would run.
     Preview,
     /// When a stored job runs next.
@@ -76,6 +78,7 @@ impl Resource {
             ["healthz"] => Some(Self::Health),
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
+            ["api", "jobs"] => Some(Self::Search),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "backup"] => Some(Self::Backup),
@@ -205,6 +208,7 @@ impl Resource {
             | Self::Operations
             | Self::Endpoints
             | Self::Ledger
+            | Self::Search
             | Self::Preview
             | Self::Upcoming
             | Self::Backup
@@ -221,6 +225,7 @@ impl Resource {
     pub(crate) fn versions(&self) -> Versions {
         match self {
             Self::Ledger
+            | Self::Search
             | Self::Preview
             | Self::Upcoming
             | Self::Backup

@@ -69,6 +69,7 @@ mod tests {
             "/subscriptions/{subscription}/resourceGroups/{group}/resources",
         Resource::Operations => "/providers/Microsoft.Scheduler/operations",
         Resource::Endpoints => "/metadata/endpoints",
+        Resource::Search => "/api/jobs",
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
         Resource::Backup => "/api/backup",

@@ -218,6 +218,8 @@ async fn real_answers_are_as_described() {
         ("POST", import, Some(json!({"resources": [{"type": "Microsoft.Scheduler/jobCollections"}]}))),
         ("GET", "/api/export?subscription=s".into(), None),
         ("GET", "/api/export".into(), None),
+        ("GET", "/api/jobs?top=2".into(), None),
+        ("GET", "/api/jobs?sort=x".into(), None),
         ("POST", "/api/preview".into(), Some(examples::jobs()[2].clone())),
         ("POST", "/api/preview?count=0".into(), Some(plain())),
         (

@@ -53,6 +53,11 @@ impl Problem {
         Self::new(400, "BadRequest", message)
     }
 
+    /// 400 for a parameter of the query.
+    pub fn refused_parameter(name: &str, given: &str, allowed: &str) -> Self {
+        Self::bad_request(format!("{name}: '{given}' is not allowed here; allowed: {allowed}."))
+    }
+
     /// 400 for a body with faults.
     pub fn faulty(faults: Faults) -> Self {
         Self { message: faults.to_string(), faults: Some(faults), ..Self::bad_request("") }

@@ -7,6 +7,7 @@ pub mod import;
 mod jobs;
 mod names;
 mod preconditions;
+mod upcoming;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::door::{Answer, Door, collection, job, plain, with};
+use super::door::{Answer, Door, collection, id, job, plain, with};
 use super::mutated::examples;
 
 /// Headers that are the API's own to describe; the others come with every answer.
@@ -218,6 +218,18 @@ async fn real_answers_are_as_described() {
         ("POST", import, Some(json!({"resources": [{"type": "Microsoft.Scheduler/jobCollections"}]}))),
         ("GET", "/api/export?subscription=s".into(), None),
         ("GET", "/api/export".into(), None),
+        ("GET", "/api/jobs?top=2".into(), None),
+        ("GET", "/api/jobs?sort=x".into(), None),
+        ("POST", "/api/preview".into(), Some(examples::jobs()[2].clone())),
+        ("POST", "/api/preview?count=0".into(), Some(plain())),
+        (
+            "POST",
+            "/api/preview".into(),
+            Some(json!({"recurrence": {"frequency": "day", "interval": 0, "x": 1}})),
+        ),
+        ("GET", format!("/api/upcoming?job={}", id("c", "j1")), None),
+        ("GET", format!("/api/upcoming?job={}", id("c", "nothing")), None),
+        ("GET", "/api/upcoming".into(), None),
         ("GET", "/healthz".into(), None),
         ("GET", "/readyz".into(), None),
         ("GET", "/api/openapi.json".into(), None),

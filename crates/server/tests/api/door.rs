@@ -190,6 +190,11 @@ pub(crate) fn job(collection: &str, rest: &str) -> String {
     self::collection(collection).replace('?', &format!("/jobs/{rest}?"))
 }
 
+/// The id of a job.
+pub(crate) fn id(collection: &str, name: &str) -> String {
+    job(collection, name).replace("?api-version=2016-03-01", "")
+}
+
 /// A job that could be anybody's.
 pub(crate) fn plain() -> Value {
     json!({"properties": {

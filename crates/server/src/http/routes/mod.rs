@@ -3,6 +3,8 @@
 mod deployments;
 mod groups;
 mod ledger;
+mod preview;
+mod search;
 mod surroundings;
 
 use axum::http::{Method, header};
@@ -60,6 +62,9 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Operations => Ok(whole(wire::surroundings::operations())),
         Resource::Endpoints => Ok(surroundings::endpoints(call)),
         Resource::Ledger => ledger::ledger(app, call).await,
+        Resource::Search => search::search(app, call).await,
+        Resource::Preview => preview::preview(app, call),
+        Resource::Upcoming => preview::upcoming(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Backup => {

@@ -19,6 +19,7 @@ use wire::dialect::EnumCase;
 pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
+use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -39,6 +40,8 @@ pub struct App {
     pub budget: Budget,
     /// How enum values are written where a client does not say.
     pub enum_case: EnumCase,
+    /// What happens now.
+    pub live: Arc<Live>,
 }
 
 impl App {
@@ -52,6 +55,7 @@ impl App {
             job_bytes: config.limits.job,
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
+            live: Arc::default(),
         }
     }
 
@@ -59,7 +63,7 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case }
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live: Arc::default() }
     }
 }
 

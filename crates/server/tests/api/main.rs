@@ -5,7 +5,7 @@
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run,
-//! `searches` for some of all jobs.
+//! `searches` for some of all jobs; `watched` is about what happens now.
 
 mod described;
 mod door;
@@ -25,4 +25,5 @@ mod searches;
 mod surroundings;
 mod switched;
 mod versions;
+mod watched;
 mod world;

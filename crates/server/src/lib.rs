@@ -10,6 +10,7 @@ pub mod app;
 pub mod config;
 mod demo;
 pub mod http;
+pub mod live;
 mod openapi;
 mod portal;
 pub mod problem;

@@ -13,7 +13,8 @@
 //! [`job::JobRequest::placed`] finds the place of its faults in the document.
 //!
 //! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`group::write`] and
-//! [`surroundings`] for what other providers served, [`preview`] and [`summary`] for what is only asked about, [`list::write`] around them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
+//! [`surroundings`] for what other providers served, [`preview`],
+//! [`summary`] and [`live`] for what is only asked about, [`list::write`] around them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
 //! name of the recording stands beside each oddity, and `tests/recordings.rs` compares all of them.
 //!
 //! A secret has no way out of here: answers leave it out, faults do not show it, and the one document that holds it,
@@ -47,6 +48,7 @@ pub mod job;
 pub mod json;
 pub mod ledger;
 pub mod list;
+pub mod live;
 mod members;
 mod merge;
 pub mod path;

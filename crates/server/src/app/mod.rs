@@ -20,6 +20,7 @@ pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
 use crate::http::Hosts;
+use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -42,6 +43,8 @@ pub struct App {
     pub enum_case: EnumCase,
     /// The names under which it is served.
     pub hosts: Hosts,
+    /// What happens now.
+    pub live: Arc<Live>,
 }
 
 impl App {
@@ -56,6 +59,7 @@ impl App {
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
             hosts: Hosts::of(config.listen, &config.api.hosts),
+            live: Arc::default(),
         }
     }
 
@@ -63,7 +67,8 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, hosts: Hosts::Any }
+        let (hosts, live) = (Hosts::Any, Arc::default());
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, hosts, live }
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) enum Resource {
     Ledger,
     /// All jobs, searched.
     Search,
+    /// What happens now.
+    Events,
     /// When a job would run.
     Preview,
     /// When a stored job runs next.
@@ -79,6 +81,7 @@ impl Resource {
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
             ["api", "jobs"] => Some(Self::Search),
+            ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "backup"] => Some(Self::Backup),
@@ -209,6 +212,7 @@ impl Resource {
             | Self::Endpoints
             | Self::Ledger
             | Self::Search
+            | Self::Events
             | Self::Preview
             | Self::Upcoming
             | Self::Backup
@@ -226,6 +230,7 @@ impl Resource {
         match self {
             Self::Ledger
             | Self::Search
+            | Self::Events
             | Self::Preview
             | Self::Upcoming
             | Self::Backup

@@ -70,6 +70,7 @@ mod tests {
         Resource::Operations => "/providers/Microsoft.Scheduler/operations",
         Resource::Endpoints => "/metadata/endpoints",
         Resource::Search => "/api/jobs",
+        Resource::Events => "/api/events",
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
         Resource::Backup => "/api/backup",

@@ -74,7 +74,8 @@ impl Door {
 
     /// Lets jobs run.
     pub(crate) fn start(&self, runner: Arc<dyn actions::Runner>) -> Engine {
-        Engine::start(self.app.store.clone(), runner, self.app.clock.clone(), self.config.engine())
+        let App { store, clock, live, .. } = self.app.clone();
+        Engine::start_watched(store, runner, clock, self.config.engine(), live.under_way.clone())
     }
 
     /// Status and bytes of an answer that may be anything.
@@ -82,6 +83,13 @@ impl Door {
         let request = Request::builder().method(method).uri(path).body(Body::empty()).expect("a request");
         let response = self.router.clone().oneshot(request).await.expect("infallible");
         (response.status(), to_bytes(response.into_body(), usize::MAX).await.expect("a whole body"))
+    }
+
+    /// An answer that may have no end.
+    pub(crate) async fn open_stream(&self, path: &str) -> (StatusCode, HeaderMap, Body) {
+        let request = Request::builder().uri(path).body(Body::empty()).expect("a request");
+        let (head, body) = self.router.clone().oneshot(request).await.expect("infallible").into_parts();
+        (head.status, head.headers, body)
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

@@ -5,7 +5,8 @@
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run,
-//! `searches` for some of all jobs. `portal` is about the pages, and about pages of others.
+//! `searches` for some of all jobs; `watched` is about what happens now. `portal` is about the pages, and about pages of
+//! others.
 
 mod described;
 mod door;
@@ -26,4 +27,5 @@ mod searches;
 mod surroundings;
 mod switched;
 mod versions;
+mod watched;
 mod world;

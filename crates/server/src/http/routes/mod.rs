@@ -1,6 +1,7 @@
 //! Routes: one function per resource; read, call the use-case, write.
 
 mod deployments;
+mod events;
 mod groups;
 mod ledger;
 mod preview;
@@ -63,6 +64,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Endpoints => Ok(surroundings::endpoints(call)),
         Resource::Ledger => ledger::ledger(app, call).await,
         Resource::Search => search::search(app, call).await,
+        Resource::Events => events::events(app, call).await,
         Resource::Preview => preview::preview(app, call),
         Resource::Upcoming => preview::upcoming(app, call).await,
         Resource::Import => deployments::import(app, call).await,

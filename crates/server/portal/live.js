@@ -102,9 +102,9 @@ export function reading(told = tell) {
   let data = [];
   return (piece) => {
     rest += piece;
-    const lines = rest.split(/\r\n|\r|\n/);
+    const lines = rest.split('\n');
     rest = lines.pop();
-    for (const line of lines) {
+    for (const line of lines.map((one) => one.replace(/\r$/, ''))) {
       if (line === '') {
         if (data.length) {
           let value = null;

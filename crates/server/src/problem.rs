@@ -104,6 +104,24 @@ impl Problem {
         Self::new(400, "InvalidApiVersionParameter", message)
     }
 
+    /// 403: the page of a stranger asks, in the name of whoever looks at it.
+    pub fn foreign_page(sign: &str) -> Self {
+        let message = format!(
+            "A page of another origin may not change anything here ({sign}); allowed: pages of this server, and \
+             clients that are no browsers."
+        );
+        Self::new(403, "Forbidden", message)
+    }
+
+    /// 403: a name that somebody has made to point at this machine.
+    pub fn foreign_host(host: &str) -> Self {
+        let message = format!(
+            "The server does not answer under the name '{host}'; allowed: localhost, loopback addresses, and the names in \
+             the setting api.hosts."
+        );
+        Self::new(403, "Forbidden", message)
+    }
+
     /// 404: the answer of the old resource manager to a collection that is not there.
     pub fn no_collection(group: &str, name: &str) -> Self {
         let message = format!(

@@ -20,6 +20,7 @@ pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
 use crate::live::Live;
+use crate::http::Hosts;
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -42,6 +43,8 @@ pub struct App {
     pub enum_case: EnumCase,
     /// What happens now.
     pub live: Arc<Live>,
+    /// The names under which it is served.
+    pub hosts: Hosts,
 }
 
 impl App {
@@ -56,6 +59,7 @@ impl App {
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
             live: Arc::default(),
+            hosts: Hosts::of(config.listen, &config.api.hosts),
         }
     }
 
@@ -64,6 +68,7 @@ impl App {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
         Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live: Arc::default() }
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, hosts: Hosts::Any }
     }
 }
 

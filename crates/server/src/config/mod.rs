@@ -56,6 +56,8 @@ pub struct Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Api {
+    /// Further names under which it is served.
+    pub hosts: String,
     /// How enum values are written.
     pub enum_case: EnumCase,
     /// How many reads a subscription may ask for within a window.

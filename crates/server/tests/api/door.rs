@@ -19,7 +19,7 @@ pub(crate) const NOW: &str = "2027-01-31T12:00:00Z";
 pub(crate) struct Door {
     pub(crate) app: App,
     pub(crate) config: Config,
-    router: Router,
+    pub(crate) router: Router,
     _folder: tempfile::TempDir,
 }
 

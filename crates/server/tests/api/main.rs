@@ -6,6 +6,7 @@
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run,
 //! `searches` for some of all jobs; `watched` is about what happens now.
+//! `searches` for some of all jobs. `portal` is about the pages, and about pages of others.
 
 mod described;
 mod door;
@@ -18,6 +19,7 @@ mod lists;
 mod mutated;
 mod paging;
 mod plans;
+mod portal;
 mod previews;
 mod races;
 mod rates;

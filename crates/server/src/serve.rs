@@ -67,7 +67,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
+    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     let engine = Engine::start(store.clone(), runner, clock, config.engine());
 
     let stop = CancellationToken::new();

@@ -19,8 +19,8 @@ use wire::dialect::EnumCase;
 pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
-use crate::live::Live;
 use crate::http::Hosts;
+use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -67,8 +67,8 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live: Arc::default() }
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, hosts: Hosts::Any }
+        let (live, hosts) = (Arc::default(), Hosts::Any);
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live, hosts }
     }
 }
 

@@ -67,7 +67,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
+    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     let live = app.live.clone();
     let under_way = live.under_way.clone();
     let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);

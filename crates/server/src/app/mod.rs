@@ -41,10 +41,10 @@ pub struct App {
     pub budget: Budget,
     /// How enum values are written where a client does not say.
     pub enum_case: EnumCase,
-    /// The names under which it is served.
-    pub hosts: Hosts,
     /// What happens now.
     pub live: Arc<Live>,
+    /// The names under which it is served.
+    pub hosts: Hosts,
 }
 
 impl App {
@@ -58,8 +58,8 @@ impl App {
             job_bytes: config.limits.job,
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
-            hosts: Hosts::of(config.listen, &config.api.hosts),
             live: Arc::default(),
+            hosts: Hosts::of(config.listen, &config.api.hosts),
         }
     }
 
@@ -67,8 +67,8 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        let (hosts, live) = (Hosts::Any, Arc::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, hosts, live }
+        let (live, hosts) = (Arc::default(), Hosts::Any);
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live, hosts }
     }
 }
 

@@ -43,7 +43,7 @@ test('a newcomer makes a job by clicking, and sees it live', async (t) => {
   });
 
   await t.test('its first run appears without a reload', async () => {
-    await page.getByRole('main').getByText('Completed').first().waitFor();
+    await page.locator('.badge', { hasText: 'Completed' }).first().waitFor();
     assert.ok(target.calls.some(({ path }) => path === '/hello'));
     assert.equal(await page.evaluate(() => window.sameDocument), true);
   });
@@ -167,7 +167,7 @@ test('the same without a pointer', async () => {
 
   await tabTo(/^Run now$/);
   await page.keyboard.press('Enter');
-  await page.getByRole('main').getByText('Completed').first().waitFor();
+  await page.locator('.badge', { hasText: 'Completed' }).first().waitFor();
   await tabTo(/^History$/);
   await page.keyboard.press('Enter');
   await page.getByRole('cell', { name: 'Completed' }).first().waitFor();

@@ -38,7 +38,7 @@ test('a list of ten thousand jobs is used like one of ten', async () => {
   await page.goto('/ui/jobs');
   await page.getByText('1–50 of 11 000').or(page.getByText('1–50 of 11\u202f000')).waitFor();
   assert.equal(await page.locator('table.jobs tbody tr').count(), 50);
-  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('button', { name: 'Next' }).click();
   await page.getByRole('link', { name: 'job-00050' }).waitFor();
   await page.getByLabel('Search jobs').fill('job-07777');
   await page.getByRole('link', { name: 'job-07777' }).waitFor();

@@ -28,7 +28,7 @@ const PAGES = [
   ['history', '/ui/job/s/g/c/fails/history', 'table.history tbody tr'],
   ['new job', '/ui/new-job', '.preview .year'],
   ['edit', '/ui/edit/s/g/c/daily', '.preview .year'],
-  ['ledger', '/ui/ledger?state=', 'table.ledger tbody tr'],
+  ['ledger', '/ui/ledger?state=all', 'table.ledger tbody tr'],
   ['settings', '/ui/settings', '.card .facts'],
   ['no such page', '/ui/nothing', '.empty'],
 ];

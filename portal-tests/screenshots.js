@@ -67,7 +67,7 @@ async function main() {
     ['editor', `/ui/edit/contoso/production/billing/invoices-on-the-last-workday`, '.preview .year', { height: 1000, at: '#schedule' }],
     ['editor-dark', `/ui/edit/contoso/production/billing/invoices-on-the-last-workday`, '.preview .year', { height: 900, scheme: 'dark' }],
     ['collections', '/ui/collections', 'table tbody tr', { height: 480 }],
-    ['ledger', '/ui/ledger?state=', 'table.ledger tbody tr', { height: 700 }],
+    ['ledger', '/ui/ledger?state=all', 'table.ledger tbody tr', { height: 700 }],
     ['settings', '/ui/settings', '.card .facts', { height: 900 }],
     ['phone', '/ui/jobs', 'table.jobs tbody tr', { width: 390, height: 800 }],
   ];

@@ -42,7 +42,7 @@ async function show() {
   }
   if (!Object.hasOwn(PAGES, name)) {
     document.title = 'Not here · Punctual';
-    fill(place, empty('There is no such page', location.pathname, link('Go home', '/', { class: 'button' })));
+    fill(place, empty('There is no such page', `/${segments.join('/')}`, link('Go home', '/', { class: 'button' })));
     return;
   }
   try {

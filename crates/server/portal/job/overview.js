@@ -1,6 +1,6 @@
 // The first tab of a job: counters, the countdown, the timeline, and plots of the latest runs.
 
-import { get, pageOf, query, scheduler } from '../api.js';
+import { get, namesOf, pageOf, query, scheduler } from '../api.js';
 import { fill, h } from '../dom.js';
 import { badge, count, into, link } from '../parts/basics.js';
 import { lines, timeline } from '../parts/plots.js';
@@ -40,7 +40,7 @@ export function overview(place, first, { id, signal }) {
       measured.length > 0 && h('div', { class: 'columns' },
         h('section', { class: 'card' }, h('h2', {}, 'Lateness'), lines(measured, [['lateness', 'accent', 'from due to started']], { label: `Lateness of the latest ${measured.length} runs` })),
         h('section', { class: 'card' }, h('h2', {}, 'Duration'), lines(measured, [['duration', 'late', 'first attempt']], { label: `Duration of the latest ${measured.length} runs` }))),
-      h('section', { class: 'card' }, h('div', { class: 'card-head' }, h('h2', {}, 'Latest attempts'), link('All', pageOf(id, 'history'))), latest(history.value.slice(0, 5))),
+      h('section', { class: 'card' }, h('div', { class: 'card-head' }, h('h2', {}, 'Latest attempts'), h('span', { class: 'row' }, link('What became of every occurrence', `/ui/ledger${query({ where: id.replace(/\/jobs\/[^/]+$/, ''), job: namesOf(id).job, state: 'all', time: '7d' })}`), link('All attempts', pageOf(id, 'history')))), latest(history.value.slice(0, 5))),
     ];
   };
   const tell = async (job) => {

@@ -6,13 +6,14 @@ mod groups;
 pub mod import;
 mod jobs;
 mod names;
+pub mod overview;
 mod preconditions;
 mod upcoming;
 
 use std::sync::Arc;
 
 use model::admission::Limits;
-use model::{Clock, Plans};
+use model::{Clock, Plans, Timestamp};
 use store::Store;
 use wire::dialect::EnumCase;
 
@@ -42,11 +43,14 @@ pub struct App {
     pub enum_case: EnumCase,
     /// What happens now.
     pub live: Arc<Live>,
+    /// Since when.
+    pub started_at: Timestamp,
 }
 
 impl App {
     /// With an operator's settings.
     pub fn configured(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let started_at = clock.now();
         Self {
             store,
             clock,
@@ -56,6 +60,7 @@ impl App {
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
             live: Arc::default(),
+            started_at,
         }
     }
 
@@ -63,7 +68,8 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live: Arc::default() }
+        let (live, started_at) = (Arc::default(), clock.now());
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live, started_at }
     }
 }
 

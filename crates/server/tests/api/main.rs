@@ -5,7 +5,8 @@
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run,
-//! `searches` for some of all jobs; `watched` is about what happens now.
+//! `searches` for some of all jobs; `watched` is about what happens now,
+//! `overviews` about how it went.
 
 mod described;
 mod door;
@@ -16,6 +17,7 @@ mod imports;
 mod limits;
 mod lists;
 mod mutated;
+mod overviews;
 mod paging;
 mod plans;
 mod previews;

@@ -26,10 +26,12 @@ mod search;
 mod snapshot;
 mod sqlite;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use model::{
     Collection, CollectionPath, Definition, Execution, Fate, GroupPath, HistoryEntry, HistoryStatus, Job,
-    JobState, LedgerEntry, Plan, Timestamp, Uuid,
+    JobState, LedgerEntry, Plan, Tally, Timestamp, Uuid,
 };
 
 pub use bell::Bell;
@@ -247,6 +249,15 @@ pub struct Retention {
     pub history_per_job: u32,
 }
 
+/// How a span of time went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tallied {
+    /// Its beginning.
+    pub at: Timestamp,
+    /// What was counted in it.
+    pub tally: Tally,
+}
+
 /// How much is there; for start-up messages and metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Census {
@@ -362,6 +373,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Entries of the ledger, newest first.
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>>;
+
+    /// How it went from one instant to another, that one left out, in parts of so many whole minutes, counted from 1970,
+    /// oldest first; parts in which nothing was are left out. What is entered in the ledger and what attempts fail is
+    /// tallied in the same transaction, by the minute in which it was known; at least a week of it is kept.
+    async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>>;
 
     /// Claims what is due until an instant, at most so many executions: durable when this answers.
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed>;

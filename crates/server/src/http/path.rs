@@ -42,6 +42,8 @@ pub(crate) enum Resource {
     Endpoints,
     /// What became of every occurrence.
     Ledger,
+    /// All at a glance.
+    Overview,
     /// All jobs, searched.
     Search,
     /// What happens now.
@@ -80,6 +82,7 @@ impl Resource {
             ["healthz"] => Some(Self::Health),
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
+            ["api", "overview"] => Some(Self::Overview),
             ["api", "jobs"] => Some(Self::Search),
             ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
@@ -211,6 +214,7 @@ impl Resource {
             | Self::Operations
             | Self::Endpoints
             | Self::Ledger
+            | Self::Overview
             | Self::Search
             | Self::Events
             | Self::Preview
@@ -229,6 +233,7 @@ impl Resource {
     pub(crate) fn versions(&self) -> Versions {
         match self {
             Self::Ledger
+            | Self::Overview
             | Self::Search
             | Self::Events
             | Self::Preview

@@ -69,6 +69,7 @@ mod tests {
             "/subscriptions/{subscription}/resourceGroups/{group}/resources",
         Resource::Operations => "/providers/Microsoft.Scheduler/operations",
         Resource::Endpoints => "/metadata/endpoints",
+        Resource::Overview => "/api/overview",
         Resource::Search => "/api/jobs",
         Resource::Events => "/api/events",
         Resource::Preview => "/api/preview",

@@ -14,6 +14,7 @@ pub mod records;
 pub mod resources;
 pub mod search;
 pub mod settling;
+pub mod tallies;
 mod world;
 
 use std::sync::Arc;
@@ -106,6 +107,10 @@ macro_rules! conformance {
                 what_is_settled_twice_counts_once,
                 the_last_occurrence_decides_the_final_state,
                 batches_are_settled_together;
+            tallies:
+                minutes_are_tallied,
+                tallies_add_up,
+                old_tallies_are_pruned;
             records:
                 the_history_is_filtered_and_paged,
                 the_ledger_is_filtered,

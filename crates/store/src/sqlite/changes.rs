@@ -117,7 +117,7 @@ fn update(
     let in_flight = executions.iter().filter(|execution| !restored.taken_back.contains(&execution.id));
     carry_over(work, &row, in_flight, write)?;
     if let Some(entry) = &standing.ledger {
-        ledger::insert(db, row.collection_id, entry)?;
+        ledger::insert(work, row.collection_id, entry)?;
     }
 
     if write.replace {
@@ -208,7 +208,7 @@ fn give_up(
     now: Timestamp,
 ) -> Outcome<()> {
     let entry = transition::abandon(&execution.execution(), Fate::Skipped, reason, now);
-    ledger::insert(work.db, row.collection_id, &entry)?;
+    ledger::insert(work, row.collection_id, &entry)?;
     executions::delete(work.db, work.tickets, execution.id)
 }
 
@@ -233,7 +233,7 @@ pub(super) fn enter_overtaken(
         other => other?,
     };
     for entry in transition::overtaken(&known.job, resumed_at, reason, now) {
-        ledger::insert(work.db, row.collection_id, &entry)?;
+        ledger::insert(work, row.collection_id, &entry)?;
     }
     Ok(())
 }

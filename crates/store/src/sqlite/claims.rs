@@ -156,7 +156,7 @@ fn advance(
     let claimed_job = known.claimed.clone();
 
     for entry in &due.ledger {
-        ledger::insert(work.db, row.collection_id, entry)?;
+        ledger::insert(work, row.collection_id, entry)?;
     }
     for entry in &due.history {
         history::insert(work, row.id, row.history_total, entry)?;

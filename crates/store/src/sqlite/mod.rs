@@ -5,7 +5,7 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `search` (all jobs), `prune`, `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what
+//! `filing` (both by job), `search` (all jobs), `tallies`, `prune`, `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what
 //! it needs and write what it says.
 //!
 //! # What is only in memory
@@ -33,6 +33,7 @@ mod revisions;
 mod search;
 mod settle;
 mod snapshot;
+mod tallies;
 #[cfg(test)]
 mod tests;
 mod tickets;
@@ -40,6 +41,7 @@ mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -54,7 +56,7 @@ use self::writer::{Shared, Writer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, LedgerQuery, Page, Result, Retention, Revision, Snapshot,
-    Store, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Written,
+    Store, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -235,7 +237,7 @@ impl Store for SqliteStore {
                 } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                     let now = execution.wake_at.unwrap_or(execution.occurrence.at);
                     let entry = transition::abandon(&execution, Fate::Skipped, Reason::JobDeleted, now);
-                    ledger::insert(work.db, collection, &entry)?;
+                    ledger::insert(work, collection, &entry)?;
                 }
                 Ok(())
             })
@@ -256,6 +258,10 @@ impl Store for SqliteStore {
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
         let query = query.clone();
         self.readers.run(move |db, _| ledger::ledger(db, &query, top)).await
+    }
+
+    async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>> {
+        self.readers.run(move |db, _| tallies::tallies(db, from, until, every)).await
     }
 
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed> {

@@ -62,7 +62,7 @@ fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
     match then {
         Then::Again(next) => again(work, row.id, &next),
         Then::Done(entry) => {
-            ledger::insert(db, job.collection_id, &entry)?;
+            ledger::insert(work, job.collection_id, &entry)?;
             executions::delete(db, work.tickets, row.id)?;
             wake_queued(work, job.id, ended_at)?;
             claims::come_to_rest(db, job.id, job.state, job.next_at, job.last_faulted, ended_at)

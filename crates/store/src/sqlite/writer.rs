@@ -19,6 +19,7 @@ use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::known::KnownJobs;
 use super::prune::Sweeper;
+use super::tallies::Tallies;
 use super::tickets::Tickets;
 use super::{SqliteSettings, claims, connection};
 use crate::{Bell, Error, Result};
@@ -41,6 +42,8 @@ pub(super) struct Work<'a> {
     pub(super) known: &'a mut KnownJobs,
     /// What retention has to look at.
     pub(super) sweeper: &'a mut Sweeper,
+    /// What the change counts.
+    pub(super) tallies: Tallies,
     /// Whether something may be due earlier than before.
     pub(super) ring: bool,
 }
@@ -282,8 +285,16 @@ impl Desk {
         let Self { db: Some(db), known, sweeper, filing, troubled } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
-        let mut work =
-            Work { db, settings: &shared.settings, tickets: &shared.tickets, known, sweeper, ring: false };
+        let mut work = Work {
+            db,
+            settings: &shared.settings,
+            tickets: &shared.tickets,
+            known,
+            sweeper,
+            tallies: Tallies::default(),
+            ring: false,
+        };
+        let mut tallies = Tallies::default();
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
         let before = db.total_changes();
         execute("BEGIN IMMEDIATE")?;
@@ -302,11 +313,15 @@ impl Desk {
                 execute("ROLLBACK TO change")?;
                 work.known.forget_all();
                 work.ring = shared.tickets.roll_back(mark) || rung;
+                work.tallies = Tallies::default();
+            } else {
+                tallies.take(&mut work.tallies);
             }
             finished.push((answer, fault));
             execute("RELEASE change")?;
         }
         filing.step(db)?;
+        tallies.write(db)?;
         execute("COMMIT")?;
         // A commit of nothing works on a full disk too.
         if db.total_changes() > before && std::mem::take(troubled) {

@@ -4,6 +4,7 @@ mod deployments;
 mod events;
 mod groups;
 mod ledger;
+mod overview;
 mod preview;
 mod search;
 mod surroundings;
@@ -63,6 +64,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Operations => Ok(whole(wire::surroundings::operations())),
         Resource::Endpoints => Ok(surroundings::endpoints(call)),
         Resource::Ledger => ledger::ledger(app, call).await,
+        Resource::Overview => overview::overview(app, call).await,
         Resource::Search => search::search(app, call).await,
         Resource::Events => events::events(app, call).await,
         Resource::Preview => preview::preview(app, call),

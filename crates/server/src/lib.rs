@@ -10,6 +10,7 @@ pub mod app;
 pub mod config;
 mod demo;
 pub mod http;
+pub mod keys;
 mod openapi;
 pub mod problem;
 pub mod rates;

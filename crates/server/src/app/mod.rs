@@ -18,6 +18,7 @@ use wire::dialect::EnumCase;
 pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
+use crate::keys::{Keys, Source};
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -38,6 +39,8 @@ pub struct App {
     pub budget: Budget,
     /// How enum values are written where a client does not say.
     pub enum_case: EnumCase,
+    /// The keys of secrets.
+    pub keys: Arc<Keys>,
 }
 
 impl App {
@@ -51,14 +54,22 @@ impl App {
             job_bytes: config.limits.job,
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
+            keys: Arc::new(Keys::new(Source::Environment)),
         }
+    }
+
+    /// With keys that came from elsewhere than the environment.
+    #[must_use]
+    pub fn with_keys(self, source: Source) -> Self {
+        Self { keys: Arc::new(Keys::new(source)), ..self }
     }
 
     /// With the settings of the default configuration.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case }
+        let keys = Arc::new(Keys::new(Source::Environment));
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, keys }
     }
 }
 

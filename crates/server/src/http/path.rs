@@ -44,6 +44,10 @@ pub(crate) enum Resource {
     Ledger,
     /// A copy of the whole store.
     Backup,
+    /// The keys of secrets.
+    Keys,
+    /// Puts another key in their place.
+    RotateKeys,
     /// Takes the resources of a template.
     Import,
     /// A template of what is here.
@@ -73,6 +77,8 @@ impl Resource {
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
             ["api", "backup"] => Some(Self::Backup),
+            ["api", "keys"] => Some(Self::Keys),
+            ["api", "keys", "rotate"] => Some(Self::RotateKeys),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
             ["api", "openapi.json"] => Some(Self::OpenApi),
@@ -169,6 +175,7 @@ impl Resource {
             Self::Switch(..)
             | Self::Run(..)
             | Self::Backup
+            | Self::RotateKeys
             | Self::Import
             | Self::Provider { change: true, .. } => "POST",
             Self::Jobs(_) => "GET, POST",
@@ -199,6 +206,8 @@ impl Resource {
             | Self::Endpoints
             | Self::Ledger
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi
@@ -213,6 +222,8 @@ impl Resource {
         match self {
             Self::Ledger
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi

@@ -70,6 +70,8 @@ mod tests {
         Resource::Operations => "/providers/Microsoft.Scheduler/operations",
         Resource::Endpoints => "/metadata/endpoints",
         Resource::Backup => "/api/backup",
+        Resource::Keys => "/api/keys",
+        Resource::RotateKeys => "/api/keys/rotate",
         Resource::Import => "/api/import",
         Resource::Export => "/api/export",
         Resource::Ledger => "/api/ledger",

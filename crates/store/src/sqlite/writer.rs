@@ -21,6 +21,7 @@ use super::known::KnownJobs;
 use super::prune::Sweeper;
 use super::tickets::Tickets;
 use super::{SqliteSettings, claims, connection};
+use crate::seal::Sealer;
 use crate::{Bell, Error, Result};
 
 /// The most changes in one commit: bounds how long the first of them waits.
@@ -37,6 +38,8 @@ pub(super) struct Work<'a> {
     pub(super) settings: &'a SqliteSettings,
     /// The tickets of all claims.
     pub(super) tickets: &'a Tickets,
+    /// Seals and opens secrets.
+    pub(super) sealer: &'a Sealer,
     /// Definitions that need not be read again.
     pub(super) known: &'a mut KnownJobs,
     /// What retention has to look at.
@@ -121,6 +124,8 @@ pub(super) struct Shared {
     pub(super) settings: SqliteSettings,
     /// The tickets of all claims.
     pub(super) tickets: Tickets,
+    /// Seals and opens secrets.
+    pub(super) sealer: Sealer,
     /// Rung after commits.
     pub(super) bell: Bell,
     /// Held as long as any part of the store is in use.
@@ -282,8 +287,15 @@ impl Desk {
         let Self { db: Some(db), known, sweeper, filing, troubled } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
-        let mut work =
-            Work { db, settings: &shared.settings, tickets: &shared.tickets, known, sweeper, ring: false };
+        let mut work = Work {
+            db,
+            settings: &shared.settings,
+            tickets: &shared.tickets,
+            sealer: &shared.sealer,
+            known,
+            sweeper,
+            ring: false,
+        };
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
         let before = db.total_changes();
         execute("BEGIN IMMEDIATE")?;

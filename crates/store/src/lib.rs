@@ -22,6 +22,7 @@ mod claim;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod group;
+pub mod seal;
 mod search;
 mod snapshot;
 mod sqlite;
@@ -37,6 +38,7 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
+pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, SqliteSettings, SqliteStore};
@@ -53,6 +55,9 @@ pub enum Error {
     /// What is stored cannot be understood.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
+    /// The keys given are not those that seal what is stored.
+    #[error("the store cannot be opened with these keys: {0}")]
+    Keys(String),
     /// Anything else.
     #[error("the store failed: {0}")]
     Failed(String),
@@ -269,6 +274,19 @@ pub struct Census {
     pub executions: u64,
 }
 
+/// A key, and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyUse {
+    /// Its name.
+    pub id: KeyId,
+    /// Whether it seals what is written now.
+    pub seals: bool,
+    /// Whether the store cannot be opened without it.
+    pub needed: bool,
+    /// How many definitions have secrets that it sealed; those that executions keep for themselves count too.
+    pub definitions: u64,
+}
+
 /// A database, as the scheduler sees it.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
@@ -396,6 +414,19 @@ pub trait Store: Send + Sync + 'static {
 
     /// How much is there.
     async fn census(&self) -> Result<Census>;
+
+    /// The keys given and needed, the one that seals first.
+    async fn keys(&self) -> Result<Vec<KeyUse>>;
+
+    /// Seals with another key from when this answers; those before still open.
+    async fn add_key(&self, key: Key) -> Result<()>;
+
+    /// Seals a little of what other keys have sealed with the one that seals now; how many definitions that were. No
+    /// revision changes by it.
+    async fn reseal(&self, most: u32) -> Result<u32>;
+
+    /// Forgets keys with which nothing is sealed any more; which they were.
+    async fn retire_keys(&self) -> Result<Vec<KeyId>>;
 
     /// Copies the whole store while it is in use; `None` while an earlier copy is still held.
     async fn snapshot(&self) -> Result<Option<Snapshot>>;

@@ -21,6 +21,7 @@ pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
 use crate::http::Hosts;
+use crate::keys::{Keys, Source};
 use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Budget;
@@ -48,6 +49,8 @@ pub struct App {
     pub hosts: Hosts,
     /// Since when.
     pub started_at: Timestamp,
+    /// The keys of secrets.
+    pub keys: Arc<Keys>,
 }
 
 impl App {
@@ -65,7 +68,14 @@ impl App {
             live: Arc::default(),
             hosts: Hosts::of(config.listen, &config.api.hosts),
             started_at,
+            keys: Arc::new(Keys::new(Source::Environment)),
         }
+    }
+
+    /// With keys that came from elsewhere than the environment.
+    #[must_use]
+    pub fn with_keys(self, source: Source) -> Self {
+        Self { keys: Arc::new(Keys::new(source)), ..self }
     }
 
     /// With the settings of the default configuration.
@@ -73,8 +83,9 @@ impl App {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
         let (live, hosts, started_at) = (Arc::default(), Hosts::Any, clock.now());
+        let keys = Arc::new(Keys::new(Source::Environment));
         let job_bytes = 16 << 10;
-        Self { store, clock, plans, limits, job_bytes, budget, enum_case, live, hosts, started_at }
+        Self { store, clock, plans, limits, job_bytes, budget, enum_case, live, hosts, started_at, keys }
     }
 }
 

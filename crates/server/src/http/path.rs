@@ -54,6 +54,10 @@ pub(crate) enum Resource {
     Upcoming,
     /// A copy of the whole store.
     Backup,
+    /// The keys of secrets.
+    Keys,
+    /// Puts another key in their place.
+    RotateKeys,
     /// Takes the resources of a template.
     Import,
     /// A template of what is here.
@@ -88,6 +92,8 @@ impl Resource {
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "backup"] => Some(Self::Backup),
+            ["api", "keys"] => Some(Self::Keys),
+            ["api", "keys", "rotate"] => Some(Self::RotateKeys),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
             ["api", "openapi.json"] => Some(Self::OpenApi),
@@ -185,6 +191,7 @@ impl Resource {
             | Self::Run(..)
             | Self::Preview
             | Self::Backup
+            | Self::RotateKeys
             | Self::Import
             | Self::Provider { change: true, .. } => "POST",
             Self::Jobs(_) => "GET, POST",
@@ -220,6 +227,8 @@ impl Resource {
             | Self::Preview
             | Self::Upcoming
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi
@@ -239,6 +248,8 @@ impl Resource {
             | Self::Preview
             | Self::Upcoming
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi

@@ -75,6 +75,8 @@ mod tests {
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
         Resource::Backup => "/api/backup",
+        Resource::Keys => "/api/keys",
+        Resource::RotateKeys => "/api/keys/rotate",
         Resource::Import => "/api/import",
         Resource::Export => "/api/export",
         Resource::Ledger => "/api/ledger",

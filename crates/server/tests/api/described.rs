@@ -299,6 +299,9 @@ async fn real_answers_are_as_described() {
         ("PUT", job("c", "once"), "x", "y", 409),
         ("DELETE", job("c", "j1"), "x", "y", 200),
         ("DELETE", collection("c"), "x", "y", 200),
+        ("GET", "/api/keys".into(), "x", "y", 200),
+        ("POST", "/api/keys/rotate".into(), "x", "y", 202),
+        ("GET", "/api/keys/rotate".into(), "x", "y", 405),
     ];
     for (method, path, name, value, status) in rows {
         let answer = door.send(conditional(method, &path, name, value)).await;

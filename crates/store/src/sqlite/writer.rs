@@ -22,6 +22,7 @@ use super::prune::Sweeper;
 use super::tallies::Tallies;
 use super::tickets::Tickets;
 use super::{SqliteSettings, claims, connection};
+use crate::seal::Sealer;
 use crate::{Bell, Error, Result};
 
 /// The most changes in one commit: bounds how long the first of them waits.
@@ -38,6 +39,8 @@ pub(super) struct Work<'a> {
     pub(super) settings: &'a SqliteSettings,
     /// The tickets of all claims.
     pub(super) tickets: &'a Tickets,
+    /// Seals and opens secrets.
+    pub(super) sealer: &'a Sealer,
     /// Definitions that need not be read again.
     pub(super) known: &'a mut KnownJobs,
     /// What retention has to look at.
@@ -124,6 +127,8 @@ pub(super) struct Shared {
     pub(super) settings: SqliteSettings,
     /// The tickets of all claims.
     pub(super) tickets: Tickets,
+    /// Seals and opens secrets.
+    pub(super) sealer: Sealer,
     /// Rung after commits.
     pub(super) bell: Bell,
     /// Held as long as any part of the store is in use.
@@ -289,6 +294,7 @@ impl Desk {
             db,
             settings: &shared.settings,
             tickets: &shared.tickets,
+            sealer: &shared.sealer,
             known,
             sweeper,
             tallies: Tallies::default(),

@@ -3,6 +3,7 @@
 mod deployments;
 mod events;
 mod groups;
+mod keys;
 mod ledger;
 mod overview;
 mod preview;
@@ -78,6 +79,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             let name = format!("attachment; filename=\"punctual-{}.db\"", compact(app.clock.now()));
             Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
         }
+        Resource::Keys | Resource::RotateKeys => keys::keys(app, call).await,
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),

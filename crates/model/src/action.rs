@@ -108,6 +108,11 @@ pub enum HttpAuthentication {
         /// The client's secret.
         secret: Secret,
     },
+    /// A signature of what is sent, as Standard Webhooks has it.
+    Hmac {
+        /// What it is signed with; several while the called side changes from one to another.
+        secrets: Vec<Secret>,
+    },
 }
 
 /// A message for a storage queue.

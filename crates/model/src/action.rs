@@ -113,6 +113,11 @@ pub enum HttpAuthentication<S = Secret> {
         /// The client's secret.
         secret: S,
     },
+    /// A signature of what is sent, as Standard Webhooks has it.
+    Hmac {
+        /// What it is signed with; several while the called side changes from one to another.
+        secrets: Vec<S>,
+    },
 }
 
 /// A message for a storage queue.

@@ -17,6 +17,7 @@ pub mod interval;
 mod job;
 mod ledger;
 mod secret;
+pub mod signing;
 mod tally;
 pub mod transition;
 

@@ -93,6 +93,9 @@ impl<S> HttpAuthentication<S> {
                 let secret = change(secret)?;
                 HttpAuthentication::ActiveDirectoryOAuth { tenant, audience, client_id, secret }
             }
+            Self::Hmac { secrets } => HttpAuthentication::Hmac {
+                secrets: secrets.into_iter().map(change).collect::<Result<_, E>>()?,
+            },
         })
     }
 }

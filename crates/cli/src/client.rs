@@ -42,6 +42,8 @@ pub(crate) struct Client {
 pub(crate) struct Problem {
     /// The HTTP status.
     pub(crate) status: u16,
+    /// The code of the error, where it has one.
+    pub(crate) code: Option<String>,
     /// What the server says: its message, and one line for each fault.
     pub(crate) reasons: Vec<String>,
 }
@@ -103,7 +105,9 @@ impl Client {
         }
         let status = answer.status().as_u16();
         let body = answer.into_body().collect().await?.to_bytes();
-        Err(Problem { status, reasons: reasons(&body) }.into())
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let code = body["error"]["code"].as_str().map(ToOwned::to_owned);
+        Err(Problem { status, code, reasons: reasons(&body) }.into())
     }
 
     fn unreachable(&self, error: &hyper_util::client::legacy::Error) -> String {
@@ -119,9 +123,8 @@ impl Client {
 }
 
 /// What the body of an error says.
-fn reasons(body: &[u8]) -> Vec<String> {
+fn reasons(body: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
-    let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = &body["error"];
     let details = error["details"].as_array().into_iter().flatten();
     let faults: Vec<String> = details.filter_map(|fault| text(&fault["message"])).collect();

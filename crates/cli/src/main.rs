@@ -12,6 +12,7 @@ mod client;
 mod document;
 mod export;
 mod import;
+mod keys;
 mod preview;
 mod progress;
 mod refused;
@@ -47,6 +48,8 @@ enum Command {
     Import(import::Options),
     /// Write what a server holds as a deployment template
     Export(export::Options),
+    /// Make, show and change the keys that seal the secrets of jobs
+    Keys(keys::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Backup(options) => backup::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
+        Command::Keys(options) => keys::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Config => serve::print_config(),

@@ -9,6 +9,7 @@ pub(crate) mod connector;
 pub(crate) mod message;
 mod redirect;
 mod request;
+mod signed;
 mod stream;
 pub(crate) mod uri;
 
@@ -220,7 +221,11 @@ impl Http {
         token: Option<&Token>,
         progress: &mut Progress,
     ) -> Result<Response<Incoming>, Fault> {
-        let own = Own { user_agent: &self.user_agent, bearer: token.map(|token| &token.bearer) };
+        let own = Own {
+            user_agent: &self.user_agent,
+            bearer: token.map(|token| &token.bearer),
+            now: self.clock.now(),
+        };
         let built = request::build(order, request, hop, &own)?;
         if request.authentication.is_some() {
             progress.credential = built.headers().get(header::AUTHORIZATION).cloned();

@@ -10,6 +10,7 @@ mod redirects;
 mod requests;
 mod server;
 mod service_bus;
+mod signed;
 mod storage_queue;
 mod tls;
 

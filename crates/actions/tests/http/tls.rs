@@ -119,6 +119,14 @@ async fn who_asks_for_a_certificate_gets_it() {
         assert!(outcome.message.contains("Body: known"), "{outcome:?}");
     }
     assert_eq!(server.counts().connections, 2, "callers do not share connections, and each keeps its own");
+    let shown = |caller: &HttpAuthentication| match caller {
+        HttpAuthentication::ClientCertificate { pfx, password, .. } => {
+            Some(model::certificate::open(pfx, password).unwrap().chain.swap_remove(0))
+        }
+        _ => None,
+    };
+    let seen: Vec<_> = server.requests().into_iter().map(|request| request.certificate).collect();
+    assert_eq!(seen, [&one, &other, &one, &other].map(shown));
 
     let outcome = attempt(&actions, get(uri("localhost", &server))).await;
     assert!(!outcome.success, "without a certificate there is no way in: {outcome:?}");

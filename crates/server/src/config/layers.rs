@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use model::Secret;
 use toml::{Table, Value};
 
 use super::{Config, DEFAULT};
@@ -43,8 +44,11 @@ const PREFIX: &str = "PUNCTUAL_";
 /// Names the file of settings, as `--config` does.
 const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 
+/// Holds the keys of secrets. No setting of a file, since those are shown around and quoted in messages.
+pub const KEY_VARIABLE: &str = "PUNCTUAL_SECRETS_KEY";
+
 /// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is.
-const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
+const NO_SETTINGS: [&str; 3] = [CONFIG_VARIABLE, KEY_VARIABLE, "PUNCTUAL_SERVER"];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
 const OPEN: [&str; 3] = ["storage-queue.accounts", "service-bus.namespaces", "oauth.tenants"];
@@ -82,7 +86,10 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
     if let Some(data) = &flags.data {
         set(&mut settings, "data", Value::String(data.display().to_string()));
     }
-    typed_config(settings)
+    let mut config = typed_config(settings)?;
+    let key = variables.into_iter().find(|(name, _)| name == KEY_VARIABLE);
+    config.secrets.key = key.map(|(_, keys)| Secret::new(keys));
+    Ok(config)
 }
 
 fn typed_config(settings: Table) -> Result<Config, ConfigFault> {
@@ -249,6 +256,17 @@ mod tests {
         let flags = Flags { listen: Some("127.0.0.1:9".into()), ..Flags::default() };
         let variables = [("PUNCTUAL_LISTEN".to_owned(), "127.0.0.1:8".to_owned())];
         assert_eq!(load(&flags, variables.into_iter()).expect("valid").listen.port(), 9);
+    }
+
+    #[test]
+    fn keys_of_secrets_come_from_the_environment_and_are_not_shown() {
+        let config = with(&[(KEY_VARIABLE, "hunter2")]).expect("it is judged when it is used");
+        assert_eq!(config.secrets.key.as_ref().map(Secret::expose), Some("hunter2"));
+        assert!(!format!("{config:?}").contains("hunter2"));
+        let fault = with_file("[secrets]\nkey = \"hunter2\"\n").expect_err("no setting").to_string();
+        assert!(fault.contains("secrets.key") && !fault.contains("hunter2"), "{fault}");
+        let config = with(&[("PUNCTUAL_SECRETS_KEY_FILE", "/etc/keys")]).expect("valid");
+        assert_eq!(config.secrets.key_file, PathBuf::from("/etc/keys"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod duration;
 mod layers;
 mod oauth;
 mod queues;
+mod secrets;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -19,9 +20,10 @@ use serde::Deserialize;
 
 use crate::rates::Budget;
 
-pub use layers::{ConfigFault, Flags, load};
+pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
+pub use secrets::Secrets;
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -34,6 +36,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The folder of the embedded store.
     pub data: PathBuf,
+    /// What seals secrets.
+    pub secrets: Secrets,
     /// How the API speaks.
     pub api: Api,
     /// What is logged.

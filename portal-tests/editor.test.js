@@ -23,8 +23,22 @@ after(async () => {
 const weekly = () => ({
   properties: {
     startTime: '2027-01-01T00:00:00Z',
-    action: { type: 'Http', request: { method: 'POST', uri: `${target.url}/a`, headers: { 'X-One': '1' }, body: 'b', authentication: { type: 'Basic', username: 'clerk', password: 'a secret' } }, errorAction: { type: 'Http', request: { method: 'GET', uri: `${target.url}/error` } } },
-    recurrence: { frequency: 'week', timeZone: 'Europe/Paris', schedule: { weekDays: ['monday'], hours: [9], minutes: [7] } },
+    action: {
+      type: 'Http',
+      request: {
+        method: 'POST',
+        uri: `${target.url}/a`,
+        headers: { 'X-One': '1' },
+        body: 'b',
+        authentication: { type: 'Basic', username: 'clerk', password: 'a secret' },
+      },
+      errorAction: { type: 'Http', request: { method: 'GET', uri: `${target.url}/error` } },
+    },
+    recurrence: {
+      frequency: 'week',
+      timeZone: 'Europe/Paris',
+      schedule: { weekDays: ['monday'], hours: [9], minutes: [7] },
+    },
     overlap: 'queue',
     catchUp: { policy: 'all', max: 7 },
   },
@@ -42,7 +56,10 @@ test('a job that is opened and saved with one change keeps everything else, and 
   const page = await browser.page(server.url);
   await open(page, 'kept');
   await page.getByLabel('At hours, as a list').fill('17');
-  await page.getByRole('complementary').getByText(/17:07 Europe\/Paris/).waitFor();
+  await page
+    .getByRole('complementary')
+    .getByText(/17:07 Europe\/Paris/)
+    .waitFor();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('link', { name: 'Duplicate' }).waitFor();
   const now = (await api.read(names)).body;
@@ -68,7 +85,10 @@ test('form and JSON show the same draft, both ways', async () => {
   assert.equal(draft.properties.status, undefined);
   draft.properties.recurrence = { cron: '15 4 * * SAT', timeZone: 'Asia/Tokyo' };
   await input.fill(JSON.stringify(draft));
-  await page.getByRole('complementary').getByText(/Saturday at 04:15 Asia\/Tokyo/).waitFor();
+  await page
+    .getByRole('complementary')
+    .getByText(/Saturday at 04:15 Asia\/Tokyo/)
+    .waitFor();
   await input.fill('{"properties": ');
   await page.getByText(/^Not right yet/).waitFor();
   assert.ok(await page.getByRole('button', { name: 'Save' }).isDisabled());
@@ -103,12 +123,19 @@ test('every part of a recurrence can be clicked together', async () => {
   await page.getByLabel(/^Starts/).press('Tab');
   await page.getByLabel('After an outage').selectOption('all');
   await page.getByLabel('How many at most').fill('4');
-  await page.getByRole('complementary').getByText(/second Tuesday/).waitFor();
+  await page
+    .getByRole('complementary')
+    .getByText(/second Tuesday/)
+    .waitFor();
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('link', { name: 'Duplicate' }).waitFor();
   const { properties } = (await api.read({ ...place, job: 'clicked' })).body;
   assert.deepEqual(properties.recurrence, {
-    frequency: 'month', count: 12, interval: 3, timeZone: 'America/New_York', dst: { fold: 'both' },
+    frequency: 'month',
+    count: 12,
+    interval: 3,
+    timeZone: 'America/New_York',
+    dst: { fold: 'both' },
     schedule: { minutes: [0, 45], hours: [6, 9], monthlyOccurrences: [{ day: 'tuesday', occurrence: 2 }] },
   });
   assert.equal(properties.startTime, '2027-02-01T05:00:00Z');
@@ -128,7 +155,10 @@ test('faults stand at their fields, and nothing is lost', async () => {
   await page.locator('fieldset[data-path="properties.recurrence.schedule.minutes"] .fault').getByText(/75/).waitFor();
   await page.getByRole('button', { name: 'Create' }).click();
   const address = page.locator('[data-path="properties.action.request.uri"]');
-  await address.locator('.fault').getByText(/nowhere/).waitFor();
+  await address
+    .locator('.fault')
+    .getByText(/nowhere/)
+    .waitFor();
   assert.equal(await page.getByLabel('Address').getAttribute('aria-invalid'), 'true');
   assert.equal((await api.read({ ...place, job: 'faulty' })).status, 404);
   await page.getByLabel('Address').fill(`${target.url}/f`);
@@ -225,13 +255,24 @@ test('actions of every type can be written', async () => {
     await page.locator('.facts').first().waitFor();
     return (await api.read({ ...place, job: name })).body.properties.action;
   };
+  await start('signed', 'Http');
+  await page.getByLabel('Address').fill(`${target.url}/signed`);
+  await page.getByLabel('Authentication').selectOption('Hmac');
+  await page.getByRole('button', { name: 'Make one' }).click();
+  assert.deepEqual((await finish('signed')).request.authentication, { type: 'Hmac', secretCount: 1 });
   await start('queue', 'StorageQueue');
   await page.getByLabel('Storage account').fill('orders');
   await page.getByLabel('Queue', { exact: true }).fill('nightly');
   await page.getByLabel('SAS token').fill('?sv=2019-02-02&sp=a&sig=x');
   await page.getByLabel('Message', { exact: true }).fill('make the report');
-  assert.deepEqual(await finish('queue'), { type: 'StorageQueue', queueMessage: { storageAccount: 'orders', queueName: 'nightly', message: 'make the report' } });
-  for (const [type, member, label, field] of [['ServiceBusQueue', 'serviceBusQueueMessage', 'Queue', 'queueName'], ['ServiceBusTopic', 'serviceBusTopicMessage', 'Topic', 'topicPath']]) {
+  assert.deepEqual(await finish('queue'), {
+    type: 'StorageQueue',
+    queueMessage: { storageAccount: 'orders', queueName: 'nightly', message: 'make the report' },
+  });
+  for (const [type, member, label, field] of [
+    ['ServiceBusQueue', 'serviceBusQueueMessage', 'Queue', 'queueName'],
+    ['ServiceBusTopic', 'serviceBusTopicMessage', 'Topic', 'topicPath'],
+  ]) {
     await start(type, type);
     await page.getByLabel('Namespace').fill('shop');
     await page.getByLabel(label, { exact: true }).fill('orders');
@@ -241,7 +282,17 @@ test('actions of every type can be written', async () => {
     await page.getByRole('button', { name: 'Add a property' }).click();
     await page.getByLabel('Property').first().fill('label');
     await page.getByLabel('Value', { exact: true }).first().fill('nightly');
-    assert.deepEqual(await finish(type), { type, [member]: { namespace: 'shop', [field]: 'orders', transportType: 'amqp', authentication: { type: 'sharedAccessKey', sasKeyName: 'sender' }, message: 'hello', brokeredMessageProperties: { label: 'nightly' } } });
+    assert.deepEqual(await finish(type), {
+      type,
+      [member]: {
+        namespace: 'shop',
+        [field]: 'orders',
+        transportType: 'amqp',
+        authentication: { type: 'sharedAccessKey', sasKeyName: 'sender' },
+        message: 'hello',
+        brokeredMessageProperties: { label: 'nightly' },
+      },
+    });
   }
   assert.deepEqual(page.wrong, []);
 });

@@ -19,14 +19,31 @@ const place = { subscription: `s${NAME}`, group: 'g(1)', collection: NAME };
 before(async () => {
   [server, target, browser] = await Promise.all([startServer(), startTarget(), startBrowser()]);
   api = client(server.url);
-  await api.collection(place, { tags: { [IMAGE]: SCRIPT, long: 'y'.repeat(200) }, properties: { sku: { name: 'Standard' } } });
+  await api.collection(place, {
+    tags: { [IMAGE]: SCRIPT, long: 'y'.repeat(200) },
+    properties: { sku: { name: 'Standard' } },
+  });
   target.body = `${SCRIPT} ${IMAGE} ${TURNED} ${LONG}`;
   target.status = 500;
-  await api.job({ ...place, job: NAME }, { properties: {
-    startTime: '2026-01-01T00:00:00Z',
-    action: { type: 'Http', request: { method: 'POST', uri: `${target.url}/?q=${encodeURIComponent(SCRIPT)}`, headers: { 'X-Evil': IMAGE }, body: `${SCRIPT}${IMAGE}${TURNED}${LONG}` }, retryPolicy: { retryType: 'none' } },
-    recurrence: { frequency: 'month' },
-  } });
+  await api.job(
+    { ...place, job: NAME },
+    {
+      properties: {
+        startTime: '2026-01-01T00:00:00Z',
+        action: {
+          type: 'Http',
+          request: {
+            method: 'POST',
+            uri: `${target.url}/?q=${encodeURIComponent(SCRIPT)}`,
+            headers: { 'X-Evil': IMAGE },
+            body: `${SCRIPT}${IMAGE}${TURNED}${LONG}`,
+          },
+          retryPolicy: { retryType: 'none' },
+        },
+        recurrence: { frequency: 'month' },
+      },
+    },
+  );
   await api.run({ ...place, job: NAME });
   await until('the failure is written', async () => (await api.history({ ...place, job: NAME })).length > 0);
 });
@@ -51,9 +68,17 @@ for (const width of [1280, 360]) {
       [`/ui/job/${job()}/action`, 'pre', TURNED],
       [`/ui/job/${job()}/history`, 'table.history tbody tr', SCRIPT],
       [`/ui/edit/${job()}`, '.preview .sentence', null],
-      [`/ui/new-job?from=${encodeURIComponent(`/subscriptions/${place.subscription}/resourceGroups/${place.group}/providers/Microsoft.Scheduler/jobCollections/${NAME}/jobs/${NAME}`)}`, '.preview .sentence', null],
+      [
+        `/ui/new-job?from=${encodeURIComponent(`/subscriptions/${place.subscription}/resourceGroups/${place.group}/providers/Microsoft.Scheduler/jobCollections/${NAME}/jobs/${NAME}`)}`,
+        '.preview .sentence',
+        null,
+      ],
       ['/ui/ledger', 'table.ledger tbody tr', NAME],
-      [`/ui/ledger?job=${encodeURIComponent(IMAGE)}&where=${encodeURIComponent(`/subscriptions/${place.subscription}/resourceGroups/${place.group}/providers/Microsoft.Scheduler/jobCollections/${NAME}`)}`, '.empty', null],
+      [
+        `/ui/ledger?job=${encodeURIComponent(IMAGE)}&where=${encodeURIComponent(`/subscriptions/${place.subscription}/resourceGroups/${place.group}/providers/Microsoft.Scheduler/jobCollections/${NAME}`)}`,
+        '.empty',
+        null,
+      ],
       [`/ui/${encodeURIComponent(IMAGE)}`, '.empty', IMAGE],
       [`/ui/job/a/b/${encodeURIComponent(IMAGE)}/c`, '.failure', null],
       ['/ui/%E0%A4%A', '.empty', null],
@@ -65,7 +90,9 @@ for (const width of [1280, 360]) {
         if (shown && width > 1000) await page.getByText(shown).first().waitFor();
         assert.equal(await page.evaluate(() => window.hacked), undefined);
         assert.equal(await page.locator('main img, main script').count(), 0);
-        const scrolls = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        const scrolls = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
         assert.ok(scrolls <= 0, `it scrolls sideways by ${scrolls} pixels`);
         assert.deepEqual(page.wrong, []);
         await page.context().close();
@@ -75,7 +102,16 @@ for (const width of [1280, 360]) {
 }
 
 test('an address that is a script is never a link', async () => {
-  await api.job({ ...place, job: 'link' }, { properties: { startTime: '2026-01-01T00:00:00Z', action: { type: 'Http', request: { method: 'GET', uri: `${target.url}/#${LINK}` } }, recurrence: { frequency: 'month' } } });
+  await api.job(
+    { ...place, job: 'link' },
+    {
+      properties: {
+        startTime: '2026-01-01T00:00:00Z',
+        action: { type: 'Http', request: { method: 'GET', uri: `${target.url}/#${LINK}` } },
+        recurrence: { frequency: 'month' },
+      },
+    },
+  );
   const page = await browser.page(server.url);
   await page.goto(`/ui/job/${place.subscription}/${place.group}/${NAME}/link/action`);
   await page.locator('.facts').first().waitFor();
@@ -87,7 +123,10 @@ test('an address that is a script is never a link', async () => {
 test('all of a long message is there when a run is opened', async () => {
   const page = await browser.page(server.url);
   await page.goto(`/ui/job/${job()}/history`);
-  await page.getByRole('button', { name: /^Details/ }).first().click();
+  await page
+    .getByRole('button', { name: /^Details/ })
+    .first()
+    .click();
   const [entry] = await api.history({ ...place, job: NAME });
   assert.equal(await page.locator('.details:not([hidden]) pre').textContent(), entry.properties.message);
   assert.deepEqual(page.wrong, []);

@@ -23,7 +23,9 @@ test('a newcomer makes a job by clicking, and sees it live', async (t) => {
   const api = client(server.url);
   await page.goto('/');
   await page.getByText('Nothing is scheduled yet').waitFor();
-  await page.evaluate(() => { window.sameDocument = true; });
+  await page.evaluate(() => {
+    window.sameDocument = true;
+  });
 
   await t.test('a collection and a job, without knowing what a collection is', async () => {
     await page.getByRole('main').getByRole('link', { name: 'New job' }).click();
@@ -50,7 +52,10 @@ test('a newcomer makes a job by clicking, and sees it live', async (t) => {
 
   await t.test('all of a run can be read and copied', async () => {
     await page.getByRole('link', { name: 'History' }).click();
-    await page.getByRole('button', { name: /^Details of the attempt/ }).first().click();
+    await page
+      .getByRole('button', { name: /^Details of the attempt/ })
+      .first()
+      .click();
     await page.locator('.details:not([hidden]) pre').getByText('thank you').waitFor();
     await page.locator('.details:not([hidden])').getByRole('button', { name: 'Copy the message' }).click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /thank you/);
@@ -70,11 +75,17 @@ test('a newcomer makes a job by clicking, and sees it live', async (t) => {
 
   await t.test('home knows', async () => {
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Home' }).click();
-    await page.locator('.verdict.bad').getByText(/faulted in the last hour/).waitFor();
+    await page
+      .locator('.verdict.bad')
+      .getByText(/faulted in the last hour/)
+      .waitFor();
     await page.getByRole('heading', { name: 'Did not run' }).waitFor();
     await page.locator('.card', { hasText: 'Did not run' }).getByText('Faulted').first().waitFor();
     await page.getByRole('link', { name: 'All of them, and why' }).click();
-    await page.getByRole('cell', { name: /attempt/i }).first().waitFor();
+    await page
+      .getByRole('cell', { name: /attempt/i })
+      .first()
+      .waitFor();
   });
 
   await t.test('another schedule', async () => {
@@ -84,7 +95,10 @@ test('a newcomer makes a job by clicking, and sees it live', async (t) => {
     await page.getByRole('group', { name: 'Days of the week' }).getByRole('checkbox', { name: 'Fri' }).check();
     await page.getByLabel('At hours, as a list').fill('18');
     await page.getByLabel('At minutes, as a list').fill('30');
-    await page.getByRole('complementary').getByText(/Every Friday at 18:30/).waitFor();
+    await page
+      .getByRole('complementary')
+      .getByText(/Every Friday at 18:30/)
+      .waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Schedule' }).click();
     await page.getByRole('heading', { name: /Every Friday at 18:30/ }).waitFor();
@@ -104,7 +118,10 @@ test('a newcomer makes a job by clicking, and sees it live', async (t) => {
   await t.test('deleted, and taken back', async () => {
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('hello is deleted').waitFor();
-    await page.getByText('No jobs yet').waitFor().catch(() => {});
+    await page
+      .getByText('No jobs yet')
+      .waitFor()
+      .catch(() => {});
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.goto('/ui/jobs');
     await page.getByRole('link', { name: 'hello' }).waitFor();
@@ -132,7 +149,10 @@ test('the same without a pointer', async () => {
       const focused = await page.evaluate(() => {
         const element = document.activeElement;
         const label = element.labels?.[0]?.textContent ?? '';
-        return { name: element.getAttribute('aria-label') ?? (label || element.textContent || ''), visible: getComputedStyle(element).outlineStyle };
+        return {
+          name: element.getAttribute('aria-label') ?? (label || element.textContent || ''),
+          visible: getComputedStyle(element).outlineStyle,
+        };
       });
       if (focused.name.trim().match(name)) return;
     }
@@ -157,10 +177,17 @@ test('the same without a pointer', async () => {
   await page.keyboard.type(`${target.url}/keys`);
   await tabTo(/^Days$/);
   await page.keyboard.press('ArrowRight');
-  await page.getByRole('complementary').getByText(/week|Every/).first().waitFor();
+  await page
+    .getByRole('complementary')
+    .getByText(/week|Every/)
+    .first()
+    .waitFor();
   await tabTo(/^Mon$/);
   await page.keyboard.press('Space');
-  await page.getByRole('complementary').getByText(/^Every Monday/).waitFor();
+  await page
+    .getByRole('complementary')
+    .getByText(/^Every Monday/)
+    .waitFor();
   await tabTo(/^Create$/, 'Shift+Tab');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'by-keys' }).waitFor();

@@ -16,16 +16,32 @@ before(async () => {
   const resources = [];
   for (let at = 0; at < COLLECTIONS; at += 1) {
     const collection = `c${String(at).padStart(2, '0')}`;
-    resources.push({ type: 'Microsoft.Scheduler/jobCollections', apiVersion: '2016-03-01', name: collection, location: 'Local', properties: { sku: { name: 'P20Premium' } } });
+    resources.push({
+      type: 'Microsoft.Scheduler/jobCollections',
+      apiVersion: '2016-03-01',
+      name: collection,
+      location: 'Local',
+      properties: { sku: { name: 'P20Premium' } },
+    });
     for (let number = 0; number < EACH; number += 1) {
       resources.push({
-        type: 'Microsoft.Scheduler/jobCollections/jobs', apiVersion: '2016-03-01', name: `${collection}/job-${String(at * EACH + number).padStart(5, '0')}`,
+        type: 'Microsoft.Scheduler/jobCollections/jobs',
+        apiVersion: '2016-03-01',
+        name: `${collection}/job-${String(at * EACH + number).padStart(5, '0')}`,
         dependsOn: [`[resourceId('Microsoft.Scheduler/jobCollections', '${collection}')]`],
-        properties: { startTime: '2027-10-01T00:00:00Z', action: { type: 'Http', request: { method: 'GET', uri: 'http://127.0.0.1:1/' } }, recurrence: { frequency: 'day' } },
+        properties: {
+          startTime: '2027-10-01T00:00:00Z',
+          action: { type: 'Http', request: { method: 'GET', uri: 'http://127.0.0.1:1/' } },
+          recurrence: { frequency: 'day' },
+        },
       });
     }
   }
-  const { status, body } = await api.call('POST', '/api/import?subscription=s&group=g', { $schema: 'https://schema.management.azure.com/schemas/2015-01-01/deploymentTemplate.json#', contentVersion: '1.0.0.0', resources });
+  const { status, body } = await api.call('POST', '/api/import?subscription=s&group=g', {
+    $schema: 'https://schema.management.azure.com/schemas/2015-01-01/deploymentTemplate.json#',
+    contentVersion: '1.0.0.0',
+    resources,
+  });
   assert.equal(status, 200, JSON.stringify(body).slice(0, 500));
 });
 after(async () => {
@@ -60,7 +76,15 @@ test('many are switched off at once, and those that fail are named', async () =>
   await page.getByRole('button', { name: 'Choose all 100' }).click();
   await page.getByText('100 chosen').waitFor();
   // One of them goes while they are chosen.
-  assert.equal((await api.call('DELETE', '/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c00/jobs/job-00123?api-version=2016-03-01')).status, 200);
+  assert.equal(
+    (
+      await api.call(
+        'DELETE',
+        '/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c00/jobs/job-00123?api-version=2016-03-01',
+      )
+    ).status,
+    200,
+  );
   await page.getByRole('group', { name: 'Chosen jobs' }).getByRole('button', { name: 'Disable' }).click();
   const dialog = page.getByRole('dialog', { name: 'Disable 100 jobs' });
   await dialog.getByText('99 jobs done, 1 failed.').waitFor();

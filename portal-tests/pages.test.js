@@ -37,10 +37,42 @@ before(async () => {
   [server, target, browser] = await Promise.all([startServer(), startTarget(), startBrowser()]);
   api = client(server.url);
   await api.collection(place, { tags: { team: 'billing' }, properties: { sku: { name: 'Standard' } } });
-  await api.job({ ...place, job: 'daily' }, { properties: { startTime: '2026-01-01T00:00:00Z', action: { type: 'Http', request: { method: 'GET', uri: `${target.url}/daily` } }, recurrence: { frequency: 'day', timeZone: 'Europe/Paris', schedule: { hours: [2], minutes: [30] } } } });
-  await api.job({ ...place, job: 'off' }, { properties: { state: 'Disabled', action: { type: 'Http', request: { method: 'GET', uri: `${target.url}/off` } }, recurrence: { frequency: 'day' } } });
+  await api.job(
+    { ...place, job: 'daily' },
+    {
+      properties: {
+        startTime: '2026-01-01T00:00:00Z',
+        action: { type: 'Http', request: { method: 'GET', uri: `${target.url}/daily` } },
+        recurrence: { frequency: 'day', timeZone: 'Europe/Paris', schedule: { hours: [2], minutes: [30] } },
+      },
+    },
+  );
+  await api.job(
+    { ...place, job: 'off' },
+    {
+      properties: {
+        state: 'Disabled',
+        action: { type: 'Http', request: { method: 'GET', uri: `${target.url}/off` } },
+        recurrence: { frequency: 'day' },
+      },
+    },
+  );
   target.status = 500;
-  await api.job({ ...place, job: 'fails' }, { properties: { startTime: '2026-01-01T00:00:00Z', action: { type: 'Http', request: { method: 'POST', uri: `${target.url}/fails`, headers: { 'X-One': 'two' }, body: 'text' }, retryPolicy: { retryType: 'none' }, errorAction: { type: 'Http', request: { method: 'GET', uri: `${target.url}/error` } } }, recurrence: { frequency: 'week' } } });
+  await api.job(
+    { ...place, job: 'fails' },
+    {
+      properties: {
+        startTime: '2026-01-01T00:00:00Z',
+        action: {
+          type: 'Http',
+          request: { method: 'POST', uri: `${target.url}/fails`, headers: { 'X-One': 'two' }, body: 'text' },
+          retryPolicy: { retryType: 'none' },
+          errorAction: { type: 'Http', request: { method: 'GET', uri: `${target.url}/error` } },
+        },
+        recurrence: { frequency: 'week' },
+      },
+    },
+  );
   await api.run({ ...place, job: 'fails' });
   await until('the failure is written', async () => (await api.history({ ...place, job: 'fails' })).length >= 2);
 });
@@ -50,7 +82,12 @@ after(async () => {
   await server?.stop();
 });
 
-for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 360], ['dark', 360]]) {
+for (const [scheme, width] of [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 360],
+  ['dark', 360],
+]) {
   test(`every page, ${scheme}, ${width} pixels wide`, async (t) => {
     for (const [name, path, sign] of PAGES) {
       await t.test(name, async () => {
@@ -58,14 +95,19 @@ for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 360], 
         await page.goto(path);
         await page.locator(sign).first().waitFor();
         await page.locator('#light[data-state=live]').waitFor();
-        const scrolls = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        const scrolls = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
         assert.ok(scrolls <= 0, `it scrolls sideways by ${scrolls} pixels`);
         // The policy of the page does not let a script of somebody else in; the debugger may bring it.
         const session = await page.context().newCDPSession(page);
         await session.send('Runtime.evaluate', { expression: AXE });
         const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
         const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-        assert.deepEqual(grave.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]), []);
+        assert.deepEqual(
+          grave.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]),
+          [],
+        );
         assert.deepEqual(page.wrong, []);
         await page.context().close();
       });
@@ -81,7 +123,12 @@ test('dialogs and messages are accessible, too', async () => {
   const session = await page.context().newCDPSession(page);
   await session.send('Runtime.evaluate', { expression: AXE });
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  assert.deepEqual(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => [id, nodes[0].html]), []);
+  assert.deepEqual(
+    violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => [id, nodes[0].html]),
+    [],
+  );
   await page.getByLabel('Name', { exact: true }).fill('second');
   await page.getByLabel('Plan').selectOption('P20Premium');
   await page.getByLabel('Most jobs').fill('7');
@@ -91,7 +138,10 @@ test('dialogs and messages are accessible, too', async () => {
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { level: 1, name: 'second' }).waitFor();
   const made = (await api.read({ subscription: 's', group: 'default', collection: 'second' })).body;
-  assert.deepEqual([made.properties.sku.name, made.properties.quota.maxJobCount, made.tags], ['P20Premium', 7, { floor: '3' }]);
+  assert.deepEqual(
+    [made.properties.sku.name, made.properties.quota.maxJobCount, made.tags],
+    ['P20Premium', 7, { floor: '3' }],
+  );
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByRole('button', { name: 'Remove floor' }).click();
   await page.getByLabel('Most jobs').fill('');
@@ -132,7 +182,9 @@ test('the first page is small', async (t) => {
   }));
   assert.ok(bytes > 5000, `only ${bytes} bytes were seen`);
   assert.ok(bytes <= FIRST_PAGE, `${bytes} bytes`);
-  t.diagnostic(`first page: ${bytes} bytes in ${seen.size} requests, interactive after ${ready} ms, verdict shown after ${shown} ms at the latest`);
+  t.diagnostic(
+    `first page: ${bytes} bytes in ${seen.size} requests, interactive after ${ready} ms, verdict shown after ${shown} ms at the latest`,
+  );
 });
 
 test('a connection that is lost is told, and taken up again', async () => {
@@ -152,14 +204,18 @@ test('a connection that is lost is told, and taken up again', async () => {
 test('a page of another origin cannot change anything', async () => {
   const http = require('node:http');
   const { once } = require('node:events');
-  const stranger = http.createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>stranger</h1>'));
+  const stranger = http.createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>stranger</h1>'),
+  );
   stranger.listen(0, '127.0.0.1');
   await once(stranger, 'listening');
   const page = await browser.page(`http://127.0.0.1:${stranger.address().port}`);
   await page.goto('/');
   const run = `${server.url}/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/daily/run?api-version=2016-03-01`;
   const known = target.calls.filter(({ path }) => path === '/daily').length;
-  const answered = new Promise((resolve) => page.on('response', (response) => response.url() === run && resolve(response.status())));
+  const answered = new Promise((resolve) =>
+    page.on('response', (response) => response.url() === run && resolve(response.status())),
+  );
   // A simple request, for which browsers do not ask beforehand.
   await page.evaluate((url) => fetch(url, { method: 'POST', mode: 'no-cors' }).catch(() => {}), run);
   assert.equal(await answered, 403);

@@ -11,7 +11,16 @@ const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { chromium } = require('playwright-core');
 
-const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic'];
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+];
 /** The longest that a condition may take to come true, in milliseconds: far more than it needs. */
 const PATIENCE = 30_000;
 
@@ -32,14 +41,20 @@ async function startServer(more = []) {
   const log = fs.openSync(path.join(folder, 'log'), 'w');
   // What the reader's machine adds to the environment must not decide what the server does.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PUNCTUAL_')));
-  const child = spawn(process.env.BINARY, ['serve', '--listen', '127.0.0.1:0', '--data', path.join(folder, 'data'), ...more], { stdio: ['ignore', 'pipe', log], env });
+  const child = spawn(
+    process.env.BINARY,
+    ['serve', '--listen', '127.0.0.1:0', '--data', path.join(folder, 'data'), ...more],
+    { stdio: ['ignore', 'pipe', log], env },
+  );
   const said = await new Promise((resolve, reject) => {
     let text = '';
     child.stdout.on('data', (piece) => {
       text += piece;
       if (text.includes('\n')) resolve(text);
     });
-    child.on('exit', (status) => reject(new Error(`the server ended with ${status}: ${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`)));
+    child.on('exit', (status) =>
+      reject(new Error(`the server ended with ${status}: ${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`)),
+    );
   });
   const url = / serves (http:\/\/\S+)/.exec(said)[1];
   const ended = once(child, 'exit');
@@ -48,9 +63,13 @@ async function startServer(more = []) {
     stop: async () => {
       child.kill('SIGTERM');
       const [status] = await ended;
-      const wrong = fs.readFileSync(path.join(folder, 'log'), 'utf8').split('\n').filter((line) => / ERROR |panicked/.test(line));
+      const wrong = fs
+        .readFileSync(path.join(folder, 'log'), 'utf8')
+        .split('\n')
+        .filter((line) => / ERROR |panicked/.test(line));
       fs.rmSync(folder, { recursive: true, force: true });
-      if (status !== 0 || wrong.length) throw new Error(`the server ended with ${status}; its log: ${wrong.join('\n')}`);
+      if (status !== 0 || wrong.length)
+        throw new Error(`the server ended with ${status}; its log: ${wrong.join('\n')}`);
     },
   };
 }
@@ -60,7 +79,9 @@ async function startTarget() {
   const target = { status: 200, body: 'thank you', calls: [] };
   const server = http.createServer((request, response) => {
     let body = '';
-    request.on('data', (piece) => { body += piece; });
+    request.on('data', (piece) => {
+      body += piece;
+    });
     request.on('end', () => {
       target.calls.push({ method: request.method, path: request.url, headers: request.headers, body });
       response.writeHead(target.status, { 'content-type': 'text/plain; charset=utf-8' });
@@ -83,7 +104,14 @@ async function startBrowser() {
   return {
     stop: () => browser.close(),
     page: async (url, { width = 1280, height = 800, scheme = 'light', expected = [] } = {}) => {
-      const context = await browser.newContext({ baseURL: url, viewport: { width, height }, colorScheme: scheme, reducedMotion: 'reduce', timezoneId: 'Europe/Berlin', permissions: ['clipboard-read', 'clipboard-write'] });
+      const context = await browser.newContext({
+        baseURL: url,
+        viewport: { width, height },
+        colorScheme: scheme,
+        reducedMotion: 'reduce',
+        timezoneId: 'Europe/Berlin',
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
       const page = await context.newPage();
       page.setDefaultTimeout(PATIENCE);
       const wrong = [];
@@ -100,7 +128,9 @@ async function startBrowser() {
         if (asked.protocol.startsWith('http') && asked.origin !== origin) wrong.push(`request to ${asked.origin}`);
       });
       await context.addInitScript(() => {
-        addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+        addEventListener('securitypolicyviolation', (event) =>
+          console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+        );
       });
       page.wrong = wrong;
       page.expected = expected;
@@ -112,11 +142,16 @@ async function startBrowser() {
 /** The API, as a client that is no browser uses it. */
 function client(url) {
   const call = async (method, where, body) => {
-    const response = await fetch(url + where, { method, headers: body === undefined ? {} : { 'content-type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body) });
+    const response = await fetch(url + where, {
+      method,
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
     const text = await response.text();
     return { status: response.status, body: text ? JSON.parse(text) : null };
   };
-  const base = (names) => `/subscriptions/${names.subscription ?? 's'}/resourceGroups/${names.group ?? 'g'}/providers/Microsoft.Scheduler/jobCollections/${names.collection}`;
+  const base = (names) =>
+    `/subscriptions/${names.subscription ?? 's'}/resourceGroups/${names.group ?? 'g'}/providers/Microsoft.Scheduler/jobCollections/${names.collection}`;
   const version = 'api-version=2016-03-01';
   const done = async (method, where, body) => {
     const answer = await call(method, where, body);

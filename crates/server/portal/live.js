@@ -68,7 +68,11 @@ async function open() {
   };
   try {
     feed();
-    const response = await fetch('/api/events', { signal: mine.signal, headers: { accept: 'text/event-stream' }, cache: 'no-store' });
+    const response = await fetch('/api/events', {
+      signal: mine.signal,
+      headers: { accept: 'text/event-stream' },
+      cache: 'no-store',
+    });
     if (!response.ok) throw new Error(`status ${response.status}`);
     const again = state === 'lost';
     wait = 500;

@@ -78,7 +78,13 @@ export function loading(rows = 3) {
 
 /** Where there is nothing yet. */
 export function empty(title, text, ...actions) {
-  return h('div', { class: 'empty' }, h('h2', {}, title), text && h('p', {}, text), actions.length > 0 && h('p', { class: 'row center' }, actions));
+  return h(
+    'div',
+    { class: 'empty' },
+    h('h2', {}, title),
+    text && h('p', {}, text),
+    actions.length > 0 && h('p', { class: 'row center' }, actions),
+  );
 }
 
 /** What went wrong, and a way to try again. */
@@ -104,14 +110,26 @@ export async function into(element, load, { quiet = false, rows } = {}) {
     if (error.name === 'AbortError') return false;
     if (error.status === undefined) console.error(error);
     // A reload that fails leaves what was there: the connection's state is shown elsewhere.
-    if (!quiet || error.status === 404) fill(element, failure(error, () => into(element, load)));
+    if (!quiet || error.status === 404)
+      fill(
+        element,
+        failure(error, () => into(element, load)),
+      );
     return false;
   }
 }
 
 /** A definition list. */
 export function facts(pairs) {
-  return h('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value ?? h('span', { class: 'faint' }, '–')))));
+  return h(
+    'dl',
+    { class: 'facts' },
+    pairs
+      .filter(Boolean)
+      .map(([name, value]) =>
+        h('div', {}, h('dt', {}, name), h('dd', {}, value ?? h('span', { class: 'faint' }, '–'))),
+      ),
+  );
 }
 
 /** A button that copies a text. */
@@ -144,7 +162,10 @@ export function say(text) {
 }
 
 /** A number with thin spaces: `12 345`. */
-export const count = (number) => Number(number ?? 0).toLocaleString('en-US').replaceAll(',', '\u202f');
+export const count = (number) =>
+  Number(number ?? 0)
+    .toLocaleString('en-US')
+    .replaceAll(',', '\u202f');
 
 /** `1 job`, `2 jobs`. */
 export const many = (number, one, several = `${one}s`) => `${count(number)} ${Number(number) === 1 ? one : several}`;

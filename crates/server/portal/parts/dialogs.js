@@ -16,7 +16,14 @@ export function toast(text, { kind = 'info', action, lasts = kind === 'bad' ? 0 
     'div',
     { class: `toast ${kind}`, role: kind === 'bad' ? 'alert' : 'status' },
     h('span', {}, text),
-    action && button(action.text, { kind: 'small', onclick: () => { close(); action.do(); } }),
+    action &&
+      button(action.text, {
+        kind: 'small',
+        onclick: () => {
+          close();
+          action.do();
+        },
+      }),
     button('', { icon: 'cross', title: 'Close', kind: 'small', onclick: close }),
   );
   document.getElementById('toasts').append(element);
@@ -24,7 +31,9 @@ export function toast(text, { kind = 'info', action, lasts = kind === 'bad' ? 0 
   if (lasts) {
     // Whoever reaches for it gets it.
     element.addEventListener('pointerenter', () => clearTimeout(timer));
-    element.addEventListener('pointerleave', () => { timer = setTimeout(close, lasts); });
+    element.addEventListener('pointerleave', () => {
+      timer = setTimeout(close, lasts);
+    });
   }
   return close;
 }
@@ -40,7 +49,14 @@ export function ask(title, content, choices) {
     let answer = null;
     const dialog = h('dialog', { 'aria-label': title });
     const buttons = choices.map(({ text, value, kind }) =>
-      button(text, { kind, onclick: () => { answer = typeof value === 'function' ? value() : value; dialog.close(); } }));
+      button(text, {
+        kind,
+        onclick: () => {
+          answer = typeof value === 'function' ? value() : value;
+          dialog.close();
+        },
+      }),
+    );
     dialog.append(h('h2', {}, title), h('div', { class: 'content' }, content), h('div', { class: 'row end' }, buttons));
     dialog.addEventListener('close', () => {
       dialog.remove();

@@ -52,6 +52,8 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         );
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    // Before anything is made: a setting that is wrong leaves nothing behind.
+    let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
     let settings =
         SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::default() };
     std::fs::create_dir_all(&config.data)
@@ -67,7 +69,6 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
     let engine = Engine::start(store.clone(), runner, clock, config.engine());
 
     let stop = CancellationToken::new();

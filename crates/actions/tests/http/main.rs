@@ -3,7 +3,9 @@
 
 mod answers;
 mod connections;
+mod egress;
 mod faults;
+mod limits;
 mod redirects;
 mod requests;
 mod server;

@@ -18,10 +18,10 @@ use super::*;
 use crate::server::{Reply, Request, Server, ok, redirect};
 
 /// An authority of our own.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
@@ -73,7 +73,7 @@ impl Authority {
     }
 
     /// Somebody whom the authority vouches for.
-    fn caller(&self, name: &str) -> HttpAuthentication {
+    pub(crate) fn caller(&self, name: &str) -> HttpAuthentication {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -150,7 +150,7 @@ async fn who_does_not_speak_tls_is_told_apart() {
         "SecureChannelFailure The request was aborted: Could not create SSL/TLS secure channel \
          (the other side does not speak TLS)",
     );
-    let settings = ActionSettings { connect_timeout: Duration::from_secs(1), ..settings() };
+    let settings = ActionSettings { tls_timeout: Duration::from_secs(1), ..settings() };
     assert_failed(
         &attempt(&actions(settings), get(uri("127.0.0.1", &server))).await,
         "SecureChannelFailure The request was aborted: Could not create SSL/TLS secure channel \

@@ -52,6 +52,8 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         );
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    // Before anything is made: a setting that is wrong leaves nothing behind.
+    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     std::fs::create_dir_all(&config.data)
         .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
     let database = config.data.join(DATABASE);
@@ -69,7 +71,6 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     let live = app.live.clone();
     let under_way = live.under_way.clone();
     let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);

@@ -4,7 +4,9 @@
 mod answers;
 mod ca;
 mod connections;
+mod egress;
 mod faults;
+mod limits;
 mod oauth;
 mod redirects;
 mod requests;

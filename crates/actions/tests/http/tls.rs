@@ -62,7 +62,7 @@ async fn who_does_not_speak_tls_is_told_apart() {
         "SecureChannelFailure The request was aborted: Could not create SSL/TLS secure channel \
          (the other side does not speak TLS)",
     );
-    let settings = ActionSettings { connect_timeout: Duration::from_secs(1), ..settings() };
+    let settings = ActionSettings { tls_timeout: Duration::from_secs(1), ..settings() };
     assert_failed(
         &attempt(&actions(settings), get(uri("127.0.0.1", &server))).await,
         "SecureChannelFailure The request was aborted: Could not create SSL/TLS secure channel \

@@ -148,6 +148,11 @@ fn typed(name: &str, text: &str, default: &Value) -> Result<Value, ConfigFault> 
             .parse()
             .map(Value::Boolean)
             .map_err(|_| fault(name, format!("\"{text}\" is neither true nor false"))),
+        // No entry of any list has a comma in it.
+        Value::Array(_) => {
+            let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+            Ok(Value::Array(entries.map(|entry| Value::String(entry.to_owned())).collect()))
+        }
         _ => Ok(Value::String(text.to_owned())),
     }
 }
@@ -242,6 +247,13 @@ mod tests {
         assert_eq!(configured.service_bus, actions.service_bus);
         assert_eq!(configured.storage_accounts, actions.storage_accounts);
         assert_eq!(configured.oauth, actions.oauth);
+        assert_eq!(configured.egress, actions.egress);
+        let limits = |actions: &actions::ActionSettings| {
+            let times = [actions.timeout, actions.resolve_timeout, actions.connect_timeout];
+            let more = [actions.tls_timeout, actions.answer_timeout];
+            (times, more, actions.max_response_headers, actions.max_response_header_lines)
+        };
+        assert_eq!(limits(&configured), limits(&actions));
         assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
     }
 
@@ -321,6 +333,19 @@ mod tests {
     }
 
     #[test]
+    fn egress_lists_come_from_files_and_variables() {
+        let config = with_file("[egress]\ndeny = [\"private\", \"*.example.com:25\"]\n").expect("valid");
+        assert_eq!(config.egress.deny, ["private", "*.example.com:25"]);
+        let config = with(&[("PUNCTUAL_EGRESS_DENY", "private, 10.0.0.0/8,"), ("PUNCTUAL_EGRESS_LIFT", "")])
+            .expect("valid");
+        assert_eq!(config.actions().expect("no file to read").egress.deny, ["private", "10.0.0.0/8"]);
+        assert_eq!(
+            toml::to_string(&config.egress).expect("shown"),
+            "allow = []\ndeny = [\"private\", \"10.0.0.0/8\"]\nlift = []\n"
+        );
+    }
+
+    #[test]
     fn faults_name_the_setting() {
         for (fault, parts) in [
             (with(&[("PUNCTUAL_LISTEM", "x")]), &["PUNCTUAL_LISTEM", "did you mean PUNCTUAL_LISTEN?"][..]),
@@ -329,6 +354,8 @@ mod tests {
             (with(&[("PUNCTUAL_LISTEN", "here")]), &["listen"]),
             (with_file("[engine]\ncall = 3\n"), &["engine.call", "did you mean calls?", "punctual.toml"]),
             (with_file("[engine]\ncalls = \"3\"\n"), &["engine.calls", "integer"]),
+            (with_file("[egress]\ndeny = \"private\"\n"), &["egress.deny", "string", "array"]),
+            (with_file("[egress]\ndeny = [1]\n"), &["egress.deny", "string"]),
             (with_file("engine = 3\n"), &["engine", "section"]),
             (with_file("listen = \n"), &["punctual.toml", "line 1"]),
             (

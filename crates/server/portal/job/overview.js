@@ -4,8 +4,9 @@ import { get, namesOf, pageOf, query, scheduler } from '../api.js';
 import { fill, h } from '../dom.js';
 import { badge, count, into, link } from '../parts/basics.js';
 import { lines, timeline } from '../parts/plots.js';
-import { absolute, now, ticking } from '../time.js';
+import { absolute, localZone, now, ticking } from '../time.js';
 import { measures, runsOf } from './runs.js';
+import { knowsZone } from './wall.js';
 
 /** How many attempts are looked at. */
 const LOOKED_AT = 100;
@@ -17,18 +18,21 @@ export function overview(place, first, { id, signal }) {
   fill(place, sentence, counters, body);
 
   const draw = (job) => {
-    const { state, status = {} } = job.properties;
+    const { state, status = {}, recurrence } = job.properties;
+    const zone = recurrence?.timeZone;
     fill(
       counters,
       tile(
         'Next run',
         state === 'enabled' ? ticking(status.nextExecutionTime, { otherwise: 'none' }) : '–',
-        state === 'enabled' && status.nextExecutionTime ? absolute(status.nextExecutionTime) : `the job is ${state}`,
+        state === 'enabled' && status.nextExecutionTime
+          ? moments(status.nextExecutionTime, zone)
+          : `the job is ${state}`,
       ),
       tile(
         'Last run',
         ticking(status.lastExecutionTime, { otherwise: 'never' }),
-        status.lastExecutionTime && absolute(status.lastExecutionTime),
+        status.lastExecutionTime && moments(status.lastExecutionTime, zone),
       ),
       tile('Runs', count(status.executionCount)),
       tile('Failed attempts', count(status.failureCount), null, status.failureCount ? 'late' : ''),
@@ -126,6 +130,12 @@ export function overview(place, first, { id, signal }) {
       into(body, load, { quiet: true });
     },
   };
+}
+
+/** An instant here and, where that is another, in the job's zone. */
+function moments(instant, zone) {
+  if (!zone || zone === localZone() || !knowsZone(zone)) return absolute(instant);
+  return [absolute(instant, { zone }), ` ${zone}`, h('br'), absolute(instant), ' here'];
 }
 
 function tile(name, value, more, kind = '') {

@@ -6,7 +6,7 @@ import { actionForm } from '../job/action-form.js';
 import { at, draftOf, duplicate, fresh, isSame, patchOf, put, copy } from '../job/draft.js';
 import { recurrenceForm } from '../job/recurrence-form.js';
 import { previewParts } from '../job/schedule-panel.js';
-import { button, failure, head, into, link } from '../parts/basics.js';
+import { button, failure, head, into, link, say } from '../parts/basics.js';
 import { ask, report, toast } from '../parts/dialogs.js';
 import { choice, field, text } from '../parts/fields.js';
 import { innerTabs } from '../parts/lists.js';
@@ -62,12 +62,13 @@ function editor({ id, stored, etag, draft: given, known = [], collection, propos
   let wrong = false;
   guardLeaving(() => !saved && !isSame(untouched, draft));
 
-  const aside = h('aside', { class: 'preview', 'aria-label': 'When it will run', 'aria-live': 'polite' });
+  const aside = h('aside', { class: 'preview', 'aria-label': 'When it will run' });
   const faults = h('div', {});
   const where = id ? null : whereForm({ known, collection, proposed });
   const save = button(id ? 'Save' : 'Create', { kind: 'primary', type: 'submit' });
 
   let asked = 0;
+  let told = '';
   const preview = async () => {
     const mine = (asked += 1);
     const { startTime, recurrence } = draft.properties ?? {};
@@ -78,6 +79,8 @@ function editor({ id, stored, etag, draft: given, known = [], collection, propos
       });
       if (mine !== asked) return;
       clearFaults(form, (path) => path.startsWith('properties.recurrence') || path === 'properties.startTime');
+      if (body.sentence !== told) say(body.sentence);
+      told = body.sentence;
       fill(aside, h('p', { class: 'sentence' }, body.sentence), previewParts(body));
     } catch (error) {
       if (error.name === 'AbortError' || mine !== asked) return;

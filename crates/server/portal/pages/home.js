@@ -3,7 +3,8 @@
 import { get, namesOf, pageOf } from '../api.js';
 import { fill, h, throttle } from '../dom.js';
 import { listen } from '../live.js';
-import { badge, count, icon, into, link, loading, many } from '../parts/basics.js';
+import { badge, count, icon, into, link, many, say } from '../parts/basics.js';
+import { report } from '../parts/dialogs.js';
 import { bars, lines } from '../parts/plots.js';
 import { absolute, duration, learnClock, now, ticking } from '../time.js';
 import { verdict } from '../verdict.js';
@@ -19,6 +20,7 @@ const SOON = 30;
 
 export function show(place, { query }) {
   let span = SPANS.some(([name]) => name === query.get('span')) ? query.get('span') : 'hour';
+  let told = '';
   const abort = new AbortController();
   const banner = h('div', { class: 'stack' });
   const body = h('div', { class: 'stack' });
@@ -27,22 +29,19 @@ export function show(place, { query }) {
   const load = async () => {
     const overview = await get(`/api/overview?span=${span}`, { signal: abort.signal });
     learnClock(overview.now);
+    const { title } = verdict(overview);
+    // Once for each change: what is drawn anew every second must not be read out every second.
+    if (title !== told) say(title);
+    told = title;
     return draw(overview, span, choose);
   };
   const choose = (next) => {
     span = next;
     history.replaceState(null, '', span === 'hour' ? '/' : `/?span=${span}`);
-    into(body, load, { quiet: true }).then(() => body.querySelector(`[data-span=${span}]`)?.focus());
+    into(body, load, { quiet: true, failed: report });
   };
-  fill(body, loading(6));
-  into(body, load);
-  const reload = throttle(1000, () => {
-    // Whoever is choosing keeps his place.
-    const focused = document.activeElement?.dataset?.span;
-    into(body, load, { quiet: true }).then(
-      () => focused && body.querySelector(`[data-span=${focused}]`)?.focus({ preventScroll: true }),
-    );
-  });
+  into(body, load, { rows: 6 });
+  const reload = throttle(1000, () => into(body, load, { quiet: true }));
   const unlisten = listen(reload);
   const timer = setInterval(() => document.hidden || reload(), 30_000);
   certificates(banner, abort.signal);
@@ -63,7 +62,7 @@ function draw(overview, span, choose) {
   const isNew = said.kind === 'quiet' && jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted === 0;
   const top = h(
     'section',
-    { class: `verdict ${said.kind}`, 'aria-live': 'polite' },
+    { class: `verdict ${said.kind}` },
     h('span', { class: 'sign' }, icon(SIGNS[said.kind])),
     h('div', {}, h('p', { class: 'sentence' }, said.title), h('p', { class: 'more' }, said.text)),
     isNew
@@ -76,7 +75,6 @@ function draw(overview, span, choose) {
               'button',
               {
                 type: 'button',
-                data: { span: name },
                 'aria-pressed': String(name === span),
                 onclick: () => choose(name),
               },

@@ -75,7 +75,7 @@ export function show(place, { segments }) {
   }
 
   function remove() {
-    deleteLater([id], `${name} is deleted`, { carryOut: removeNow });
+    deleteLater([id], `${name} is deleted`, removeNow);
     go(pageOf(idOf({ subscription, group, collection })));
   }
 

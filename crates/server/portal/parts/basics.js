@@ -100,15 +100,18 @@ export function failure(fault, retry) {
 }
 
 /** Fills an element with what `load` brings, with its states in between. Keeps what is shown while it is loaded anew. */
-export async function into(element, load, { quiet = false, rows } = {}) {
+export async function into(element, load, { quiet = false, rows, failed } = {}) {
   if (!quiet) fill(element, loading(rows));
   try {
     const shown = await load();
+    const back = focusKept(element);
     if (shown !== undefined) fill(element, shown);
+    back();
     return true;
   } catch (error) {
     if (error.name === 'AbortError') return false;
     if (error.status === undefined) console.error(error);
+    failed?.(error);
     // A reload that fails leaves what was there: the connection's state is shown elsewhere.
     if (!quiet || error.status === 404)
       fill(
@@ -117,6 +120,22 @@ export async function into(element, load, { quiet = false, rows } = {}) {
       );
     return false;
   }
+}
+
+const FOCUSABLE = 'a[href], button, input, select, textarea, [tabindex]';
+
+/** What is drawn anew loses the focus; this gives it back to what is the same, or else stands in the same place. */
+function focusKept(element) {
+  const focused = document.activeElement;
+  if (!element.contains(focused)) return () => {};
+  const nameOf = (one) =>
+    `${one.tagName} ${one.getAttribute('href') ?? ''} ${one.getAttribute('aria-label') ?? one.textContent}`;
+  const all = () => [...element.querySelectorAll(FOCUSABLE)];
+  const [name, place] = [nameOf(focused), all().indexOf(focused)];
+  return () => {
+    const now = all();
+    (now.find((one) => nameOf(one) === name) ?? now[place])?.focus({ preventScroll: true });
+  };
 }
 
 /** A definition list. */

@@ -115,15 +115,27 @@ const held = new Map();
 /** Whether something is about to be deleted. */
 export const isHeld = (id) => [...held.values()].some((one) => one.ids.has(id));
 
+/** More than so many requests at once are not sure to leave with the page. */
+const SAFE_TO_LEAVE = 100;
+
+/** Lists hear by this that something is held back, was taken back, or is gone. */
+const changed = () => document.dispatchEvent(new Event('held'));
+
+/** Calls at each change of what is held back; answers a function that ends it. */
+export function watchHeld(watcher) {
+  document.addEventListener('held', watcher);
+  return () => document.removeEventListener('held', watcher);
+}
+
 /** Deletes, but not yet: for some seconds it can be taken back. Leaving the portal carries it out. */
-export function deleteLater(ids, text, { carryOut, changed }) {
+export function deleteLater(ids, text, carryOut) {
   const key = Symbol(text);
   const finish = async (leaving) => {
     if (!held.delete(key)) return;
     clearTimeout(timer);
     close();
     await carryOut([...ids], { keepalive: leaving });
-    if (!leaving) changed?.();
+    if (!leaving) changed();
   };
   const timer = setTimeout(() => finish(false), HELD);
   held.set(key, { ids: new Set(ids), finish });
@@ -135,13 +147,17 @@ export function deleteLater(ids, text, { carryOut, changed }) {
         if (!held.delete(key)) return;
         clearTimeout(timer);
         say('Nothing was deleted');
-        changed?.();
+        changed();
       },
     },
   });
-  changed?.();
+  changed();
 }
 
+addEventListener('beforeunload', (event) => {
+  const waiting = [...held.values()].reduce((sum, { ids }) => sum + ids.size, 0);
+  if (waiting > SAFE_TO_LEAVE) event.preventDefault();
+});
 addEventListener('pagehide', () => {
   for (const { finish } of [...held.values()]) finish(true);
 });

@@ -6,7 +6,7 @@ import { listen } from '../live.js';
 import { address, rewrite } from '../router.js';
 import { ticking } from '../time.js';
 import { badge, button, count, empty, icon, into, link, many, say } from './basics.js';
-import { ask, deleteLater, isHeld, report, toast } from './dialogs.js';
+import { ask, deleteLater, isHeld, report, toast, watchHeld } from './dialogs.js';
 import { bulk, pager, sortable } from './lists.js';
 
 const TOP = 50;
@@ -73,7 +73,7 @@ export function jobTable(place, { collection } = {}) {
     }
     return draw(page.value.length);
   };
-  const reload = () => into(body, load, { quiet: true }).then(drawBar);
+  const reload = (failed) => into(body, load, { quiet: true, failed }).then(drawBar);
 
   function change(changes) {
     Object.assign(view, changes);
@@ -86,7 +86,7 @@ export function jobTable(place, { collection } = {}) {
       order: view.order === 'asc' ? '' : view.order,
       skip: view.skip ? String(view.skip) : '',
     });
-    return reload().then(() => say(many(total, 'job')));
+    return reload(report).then(() => say(many(total, 'job')));
   }
 
   function draw(loaded) {
@@ -240,7 +240,7 @@ export function jobTable(place, { collection } = {}) {
   function remove(ids) {
     for (const id of ids) chosen.delete(id);
     const text = ids.length === 1 ? `${namesOf(ids[0]).job} is deleted` : `${many(ids.length, 'job')} are deleted`;
-    deleteLater(ids, text, { carryOut: removeNow, changed: reload });
+    deleteLater(ids, text, removeNow);
   }
 
   function drawBar() {
@@ -311,11 +311,13 @@ export function jobTable(place, { collection } = {}) {
     if (!body.contains(document.activeElement) && !body.matches(':hover')) reload();
   });
   const unlisten = listen((kind) => kind !== 'pulse' && live());
+  const unwatch = watchHeld(() => reload());
   return {
     reload,
     leave: () => {
       abort.abort();
       unlisten();
+      unwatch();
       live.cancel();
     },
   };

@@ -25,9 +25,6 @@ pub struct Options {
     pub demo: bool,
 }
 
-/// The file of the embedded store, in the data folder.
-const DATABASE: &str = "punctual.db";
-
 /// Starts logging, to standard error.
 pub fn init_logging(config: &Config) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&config.log.level)
@@ -56,8 +53,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::default() };
     std::fs::create_dir_all(&config.data)
         .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let store: Arc<dyn Store> =
-        Arc::new(SqliteStore::open(config.data.join(DATABASE), settings, clock.now())?);
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(config.database(), settings, clock.now())?);
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;

@@ -35,7 +35,7 @@ pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use snapshot::Snapshot;
-pub use sqlite::{Durability, SqliteSettings, SqliteStore};
+pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -36,8 +36,8 @@ const PREFIX: &str = "PUNCTUAL_";
 /// Names the file of settings, as `--config` does.
 const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 
-/// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is.
-const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
+/// Variables that are no settings of the server, but tell the other commands where it is, and a secret of a job.
+const NO_SETTINGS: [&str; 4] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER", "PUNCTUAL_CONTEXT", "PUNCTUAL_SECRET"];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
 const OPEN: [&str; 2] = ["storage-queue.accounts", "service-bus.namespaces"];

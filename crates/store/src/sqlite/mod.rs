@@ -23,6 +23,7 @@ mod fault;
 mod filing;
 mod groups;
 mod history;
+mod inspect;
 mod jobs;
 mod known;
 mod ledger;
@@ -36,6 +37,8 @@ mod snapshot;
 mod tests;
 mod tickets;
 mod writer;
+
+pub use inspect::{Inspection, inspect};
 
 use std::path::PathBuf;
 use std::sync::Arc;

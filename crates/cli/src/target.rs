@@ -231,7 +231,8 @@ pub(crate) fn query(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
             query.append_pair(name, value);
         }
     }
-    format!("{path}?{}", query.finish())
+    let query = query.finish();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }
 
 /// A job's own name: the API writes `collection/job`.

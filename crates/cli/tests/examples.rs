@@ -9,12 +9,19 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use running::Server;
 use serde_json::json;
 
 /// What examples mean by the usual address.
 const USUAL: &str = "127.0.0.1:8042";
+
+const COLLECTIONS: &str =
+    "/subscriptions/default/resourceGroups/default/providers/Microsoft.Scheduler/jobCollections";
+const VERSION: &str = "api-version=2016-03-01";
 
 /// The names of the commands below one, from its help; none for a command that does something itself.
 fn below(path: &[String]) -> (String, Vec<String>) {
@@ -53,10 +60,8 @@ fn examples(help: &str) -> Vec<&str> {
 
 /// What the examples speak of.
 fn furnish(server: &Server, folder: &Path) {
-    let base = "/subscriptions/default/resourceGroups/default/providers/Microsoft.Scheduler/jobCollections";
-    let version = "api-version=2016-03-01";
     for name in ["default", "billing", "old"] {
-        assert_eq!(server.call("PUT", &format!("{base}/{name}?{version}"), Some(&json!({}))).0, 201);
+        assert_eq!(server.call("PUT", &format!("{COLLECTIONS}/{name}?{VERSION}"), Some(&json!({}))).0, 201);
     }
     let job = json!({"properties": {
         "startTime": "2027-01-01T00:00:00Z",
@@ -64,7 +69,10 @@ fn furnish(server: &Server, folder: &Path) {
             {"method": "GET", "uri": format!("http://{}/api/echo", server.address)}},
         "recurrence": {"frequency": "day", "interval": 1}}});
     for name in ["report", "mail"] {
-        assert_eq!(server.call("PUT", &format!("{base}/default/jobs/{name}?{version}"), Some(&job)).0, 201);
+        assert_eq!(
+            server.call("PUT", &format!("{COLLECTIONS}/default/jobs/{name}?{VERSION}"), Some(&job)).0,
+            201
+        );
     }
     let template = json!({
         "$schema": "https://schema.management.azure.com/schemas/2015-01-01/deploymentTemplate.json#",
@@ -101,28 +109,37 @@ fn shell(line: &str, server: &Server, folder: &Path) -> Command {
     command
 }
 
-/// Starts what runs until it is told to stop, waits until it says something, and stops it as Ctrl-C does.
+/// Starts what runs until it is told to stop, and stops it as Ctrl-C does once it has said something.
 fn start_and_stop(line: &str, server: &Server, folder: &Path) {
     // The words of the example, in the test's own corner of the machine.
     let line =
         line.replace("127.0.0.1:9000", "127.0.0.1:0").replace("/tmp/", &format!("{}/", folder.display()));
     let mut command = shell(&format!("exec {line}"), server, folder);
-    let settings = [("PUNCTUAL_LISTEN", "127.0.0.1:0"), ("PUNCTUAL_LOG_LEVEL", "error")];
     if line.starts_with("punctual serve") {
-        command.envs(settings);
+        command.envs([("PUNCTUAL_LISTEN", "127.0.0.1:0"), ("PUNCTUAL_LOG_LEVEL", "error")]);
     }
     let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-    let mut said = String::new();
-    if line.starts_with("punctual serve") {
-        BufReader::new(process.stdout.take().expect("piped")).read_line(&mut said).expect("a line");
-        assert!(said.contains("serves http://"), "{line}: {said}");
+    let (lines, said) = mpsc::channel();
+    let out = BufReader::new(process.stdout.take().expect("piped"));
+    let reader =
+        thread::spawn(move || out.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+    // There is something to watch only when something runs.
+    let run = format!("{COLLECTIONS}/default/jobs/report/run?{VERSION}");
+    running::until(&format!("the first line of {line}"), || {
+        if line.starts_with("punctual job watch") {
+            assert_eq!(server.call("POST", &run, None).0, 200);
+        }
+        said.recv_timeout(Duration::from_millis(300)).is_ok()
+    });
+    if !line.contains("--runs") {
+        let id = process.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("run").success());
     }
-    let id = process.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("run").success());
     let status = process.wait().expect("waited for");
     let mut errors = String::new();
     process.stderr.take().expect("piped").read_to_string(&mut errors).expect("read");
-    assert!(status.success(), "{line}: {status}\n{said}{errors}");
+    assert!(status.success(), "{line}: {status}\n{errors}");
+    reader.join().expect("read to the end");
 }
 
 #[test]
@@ -142,7 +159,7 @@ fn every_command_has_examples_that_work() {
         }
         for line in examples {
             assert!(line.contains(&format!("punctual {name}")), "{line} is no example of {name}");
-            if name == "serve" {
+            if name == "serve" || name == "job watch" {
                 start_and_stop(line, &server, folder.path());
                 continue;
             }

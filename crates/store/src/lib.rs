@@ -22,6 +22,7 @@ mod claim;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod group;
+mod search;
 mod snapshot;
 mod sqlite;
 
@@ -34,6 +35,7 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
+pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
 
@@ -320,6 +322,15 @@ pub trait Store: Send + Sync + 'static {
         state: Option<JobState>,
         page: Page,
     ) -> Result<Option<Vec<StoredJob>>>;
+
+    /// Jobs of all collections, as a query wants them.
+    async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs>;
+
+    /// The jobs that are due next, soonest first.
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>>;
+
+    /// How many jobs there are in each state.
+    async fn job_states(&self) -> Result<JobStates>;
 
     /// All jobs of a collection, for a change that must suit each of them.
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;

@@ -148,7 +148,10 @@ impl Watch {
                 self.attempt(&data)?;
             }
             "lagged" => {
-                style::say("warning", "some attempts came too fast to be shown; `punctual history` has them");
+                let data: Value = serde_json::from_str(&data).unwrap_or_default();
+                let many = text(&data["lost"]);
+                let where_else = "`punctual history` has what they told";
+                style::say("warning", &format!("{many} events came too fast to be shown; {where_else}"));
             }
             // A beat of the heart, or news of something else.
             _ => {}

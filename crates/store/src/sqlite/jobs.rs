@@ -114,14 +114,14 @@ impl JobRow {
     }
 
     /// The row as it is when what is claimed and not begun counts as still to come.
-    fn restored(mut self, executions: &[ExecutionRow], tickets: &Tickets) -> Self {
+    pub(super) fn restored(mut self, executions: &[ExecutionRow], tickets: &Tickets) -> Self {
         let standing = executions::restored(&self, executions, tickets);
         self.next_number = standing.next_number;
         self.next_at = standing.next_at;
         self
     }
 
-    fn stored(self, definition: &str, collection: CollectionPath) -> Outcome<StoredJob> {
+    pub(super) fn stored(self, definition: &str, collection: CollectionPath) -> Outcome<StoredJob> {
         let definition = from_json(definition, "definitions.definition", self.id)?;
         Ok(StoredJob { revision: Revision(self.revision), job: self.job(definition)?, collection })
     }

@@ -25,9 +25,6 @@ pub struct Options {
     pub demo: bool,
 }
 
-/// The file of the embedded store, in the data folder.
-const DATABASE: &str = "punctual.db";
-
 /// Starts logging, to standard error.
 pub fn init_logging(config: &Config) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&config.log.level)
@@ -56,7 +53,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     std::fs::create_dir_all(&config.data)
         .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let database = config.data.join(DATABASE);
+    let database = config.database();
     let (keyring, source) = keys::load(&config, &SqliteStore::keys_of(&database)?)?;
     let settings =
         SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::new(keyring) };

@@ -41,7 +41,7 @@ pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
-pub use sqlite::{Durability, SqliteSettings, SqliteStore};
+pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -33,6 +33,9 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum What {
     /// So many occurrences a second, evenly
+    #[command(
+        after_help = "Examples:\n  punctual bench steady --rate 100 --seconds 2\n  punctual bench steady --rate 50 --seconds 1 --json"
+    )]
     Steady {
         /// Occurrences a second
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -42,12 +45,14 @@ enum What {
         seconds: u32,
     },
     /// All at the same instant
+    #[command(after_help = "Examples:\n  punctual bench herd --jobs 200")]
     Herd {
         /// How many
         #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         jobs: u32,
     },
     /// Many stored jobs of which few are due
+    #[command(after_help = "Examples:\n  punctual bench idle --jobs 1000")]
     Idle {
         /// How many are stored
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]

@@ -28,6 +28,9 @@ pub use secrets::Secrets;
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
 
+/// The file of the embedded store, in the data folder.
+const DATABASE: &str = "punctual.db";
+
 /// Everything an operator may set.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -279,6 +282,11 @@ impl From<PlanLimits> for model::PlanLimits {
 }
 
 impl Config {
+    /// The file of the embedded store.
+    pub fn database(&self) -> PathBuf {
+        self.data.join(DATABASE)
+    }
+
     /// The plans, as the model knows them.
     pub fn plans(&self) -> model::Plans {
         model::Plans {

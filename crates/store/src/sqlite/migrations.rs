@@ -65,7 +65,13 @@ pub(super) fn make_old(db: &Connection, version: usize) {
     db.pragma_update(None, "user_version", version as i64).unwrap();
 }
 
-fn version(db: &Connection) -> Outcome<usize> {
+/// The version of the schema that this program writes.
+pub(super) fn newest() -> usize {
+    MIGRATIONS.len()
+}
+
+/// The version of a file's schema.
+pub(super) fn version(db: &Connection) -> Outcome<usize> {
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }

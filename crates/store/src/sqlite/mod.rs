@@ -23,6 +23,7 @@ mod fault;
 mod filing;
 mod groups;
 mod history;
+mod inspect;
 mod jobs;
 mod keys;
 mod known;
@@ -40,6 +41,8 @@ mod tests;
 mod tickets;
 mod unsealed;
 mod writer;
+
+pub use inspect::{Inspection, inspect};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -10,7 +10,7 @@ mod preview;
 mod search;
 mod surroundings;
 
-use axum::http::{Method, header};
+use axum::http::{HeaderName, Method, header};
 use model::{CollectionPath, Uuid};
 use serde_json::json;
 use store::{HistoryQuery, Page, Revision, Span, StoredJob};
@@ -24,6 +24,9 @@ use crate::problem::Problem;
 use crate::{VERSION, openapi};
 
 pub(super) use deployments::LARGEST_IMPORT;
+
+/// Says which run was begun: an extension.
+const EXECUTION_TAG: HeaderName = HeaderName::from_static("x-punctual-execution-tag");
 
 type Answered = Result<Answer, Problem>;
 
@@ -48,8 +51,9 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Jobs(path) => jobs(app, call, path).await,
         Resource::Job(path, name) => job(app, call, path, name).await,
         Resource::Run(path, name) => {
-            app.run_job(path, name).await?;
-            Ok(Answer::empty(200))
+            let tag = app.run_job(path, name).await?;
+            // The tag that the call carries and the ledger keeps, written as there.
+            Ok(Answer::empty(200).with(EXECUTION_TAG, tag.simple().to_string()))
         }
         Resource::History(path, name) => history(app, call, path, name).await,
         Resource::Groups(subscription) => groups::groups(app, call, subscription).await,

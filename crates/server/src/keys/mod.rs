@@ -7,6 +7,7 @@
 
 mod file;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -109,8 +110,14 @@ fn missing(needed: &[KeyId], path: &Path) -> String {
 
 fn make(path: &Path) -> anyhow::Result<Keyring> {
     let keyring = Keyring::new(Key::generate()?, []);
-    let made = file::create(path, &keyring);
-    if !made.with_context(|| format!("{}: the key cannot be written", path.display()))? {
+    let made = file::create(path, &keyring).map_err(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::StorageFull => "There is no room on the disk; free some space",
+            _ => "The folder must exist and be writable for this user",
+        };
+        anyhow::anyhow!("{}: the key cannot be written ({error}). {remedy}", path.display())
+    })?;
+    if !made {
         // Another server was faster; only one of us will get the store.
         return read(&Source::Managed(path.to_owned()));
     }

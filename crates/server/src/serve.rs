@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 use tracing_subscriber::EnvFilter;
 
-use crate::app::App;
+use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
 use crate::{VERSION, demo, http};
 
@@ -63,11 +63,12 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
 
-    let app = App::configured(&config, store.clone(), clock.clone());
+    let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
+    let mut app = App::configured(&config, store.clone(), clock.clone());
+    app.trials = Some(Arc::new(Trials::new(runner.clone())));
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
     let live = app.live.clone();
     let under_way = live.under_way.clone();
     let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);

@@ -8,6 +8,7 @@ mod jobs;
 mod names;
 pub mod overview;
 mod preconditions;
+mod test_call;
 mod upcoming;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use store::Store;
 use wire::dialect::EnumCase;
 
 pub use preconditions::{Preconditions, etag};
+pub use test_call::{Called, Trials};
 
 use crate::config::Config;
 use crate::live::Live;
@@ -43,6 +45,8 @@ pub struct App {
     pub enum_case: EnumCase,
     /// What happens now.
     pub live: Arc<Live>,
+    /// Who makes calls to try out; `None` where nobody does.
+    pub trials: Option<Arc<Trials>>,
     /// Since when.
     pub started_at: Timestamp,
 }
@@ -60,6 +64,7 @@ impl App {
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
             live: Arc::default(),
+            trials: None,
             started_at,
         }
     }
@@ -69,7 +74,18 @@ impl App {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
         let (live, started_at) = (Arc::default(), clock.now());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live, started_at }
+        Self {
+            store,
+            clock,
+            plans,
+            limits,
+            job_bytes: 16 << 10,
+            budget,
+            enum_case,
+            live,
+            trials: None,
+            started_at,
+        }
     }
 }
 

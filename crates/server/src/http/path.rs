@@ -52,6 +52,8 @@ pub(crate) enum Resource {
     Preview,
     /// When a stored job runs next.
     Upcoming,
+    /// Makes a call to try it out.
+    TestCall,
     /// A copy of the whole store.
     Backup,
     /// Takes the resources of a template.
@@ -87,6 +89,7 @@ impl Resource {
             ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
+            ["api", "test-call"] => Some(Self::TestCall),
             ["api", "backup"] => Some(Self::Backup),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
@@ -184,6 +187,7 @@ impl Resource {
             Self::Switch(..)
             | Self::Run(..)
             | Self::Preview
+            | Self::TestCall
             | Self::Backup
             | Self::Import
             | Self::Provider { change: true, .. } => "POST",
@@ -219,6 +223,7 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::TestCall
             | Self::Backup
             | Self::Import
             | Self::Export
@@ -238,6 +243,7 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::TestCall
             | Self::Backup
             | Self::Import
             | Self::Export
@@ -263,6 +269,14 @@ impl Resource {
             | Self::Run(..)
             | Self::History(..) => Versions::Scheduler,
         }
+    }
+}
+
+/// The job that an id names.
+pub(crate) fn job_of_id(id: &str) -> Option<(CollectionPath, String)> {
+    match Resource::of(id) {
+        Some(Resource::Job(path, name)) => Some((path, name)),
+        _ => None,
     }
 }
 

@@ -74,6 +74,7 @@ mod tests {
         Resource::Events => "/api/events",
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
+        Resource::TestCall => "/api/test-call",
         Resource::Backup => "/api/backup",
         Resource::Import => "/api/import",
         Resource::Export => "/api/export",

@@ -6,7 +6,7 @@
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run,
 //! `searches` for some of all jobs; `watched` is about what happens now,
-//! `overviews` about how it went.
+//! `overviews` about how it went; `trials` makes calls without a job.
 
 mod described;
 mod door;
@@ -26,6 +26,7 @@ mod rates;
 mod searches;
 mod surroundings;
 mod switched;
+mod trials;
 mod versions;
 mod watched;
 mod world;

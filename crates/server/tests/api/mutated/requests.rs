@@ -43,6 +43,7 @@ fn path() -> impl Strategy<Value = String> {
         "/api/ledger",
         "/api/overview",
         "/api/jobs",
+        "/api/test-call",
         "/api/preview",
         "/api/upcoming",
         "/api",

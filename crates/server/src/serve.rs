@@ -43,7 +43,7 @@ pub fn init_logging(config: &Config) -> anyhow::Result<()> {
 }
 
 /// Serves until told to stop, then finishes what is under way.
-pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
+pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     if !config.listen.ip().is_loopback() {
         bail!(
             "listen: {} is not a loopback address; without authentication the server is for this machine only \
@@ -62,6 +62,8 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
+    // The port may have been left to the machine.
+    config.listen = address;
 
     let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
     let mut app = App::configured(&config, store.clone(), clock.clone());

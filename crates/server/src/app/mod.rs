@@ -47,6 +47,8 @@ pub struct App {
     pub live: Arc<Live>,
     /// Who makes calls to try out; `None` where nobody does.
     pub trials: Option<Arc<Trials>>,
+    /// How the server is set.
+    pub config: Arc<Config>,
     /// Since when.
     pub started_at: Timestamp,
 }
@@ -65,27 +67,14 @@ impl App {
             enum_case: config.api.enum_case.into(),
             live: Arc::default(),
             trials: None,
+            config: Arc::new(config.clone()),
             started_at,
         }
     }
 
     /// With the settings of the default configuration.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        let (plans, limits) = (Plans::default(), Limits::default());
-        let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        let (live, started_at) = (Arc::default(), clock.now());
-        Self {
-            store,
-            clock,
-            plans,
-            limits,
-            job_bytes: 16 << 10,
-            budget,
-            enum_case,
-            live,
-            trials: None,
-            started_at,
-        }
+        Self::configured(&Config::default(), store, clock)
     }
 }
 

@@ -54,6 +54,8 @@ pub(crate) enum Resource {
     Upcoming,
     /// Makes a call to try it out.
     TestCall,
+    /// How the server is set.
+    Settings,
     /// A copy of the whole store.
     Backup,
     /// Takes the resources of a template.
@@ -90,6 +92,7 @@ impl Resource {
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "test-call"] => Some(Self::TestCall),
+            ["api", "settings"] => Some(Self::Settings),
             ["api", "backup"] => Some(Self::Backup),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
@@ -224,6 +227,7 @@ impl Resource {
             | Self::Preview
             | Self::Upcoming
             | Self::TestCall
+            | Self::Settings
             | Self::Backup
             | Self::Import
             | Self::Export
@@ -244,6 +248,7 @@ impl Resource {
             | Self::Preview
             | Self::Upcoming
             | Self::TestCall
+            | Self::Settings
             | Self::Backup
             | Self::Import
             | Self::Export

@@ -236,6 +236,8 @@ async fn real_answers_are_as_described() {
         ("POST", "/api/test-call".into(), Some(json!({"action": plain()["properties"]["action"], "x": 1}))),
         ("POST", "/api/test-call".into(), Some(json!({"action": {}}))),
         ("POST", "/api/test-call".into(), Some(json!({"action": {}, "job": id("c", "nothing")}))),
+        ("GET", "/api/settings".into(), None),
+        ("GET", "/api/settings?x=1".into(), None),
         ("GET", "/healthz".into(), None),
         ("GET", "/readyz".into(), None),
         ("GET", "/api/openapi.json".into(), None),

@@ -6,7 +6,8 @@
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run,
 //! `searches` for some of all jobs; `watched` is about what happens now,
-//! `overviews` about how it went; `trials` makes calls without a job.
+//! `overviews` about how it went; `trials` makes calls without a job,
+//! `settings` asks how the server is set.
 
 mod described;
 mod door;
@@ -24,6 +25,7 @@ mod previews;
 mod races;
 mod rates;
 mod searches;
+mod settings;
 mod surroundings;
 mod switched;
 mod trials;

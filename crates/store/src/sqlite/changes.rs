@@ -14,7 +14,7 @@ use super::executions::{self, ExecutionRow, Restored};
 use super::fault::{Fault, Outcome};
 use super::jobs::{self, JobRow};
 use super::writer::Work;
-use super::{collections, known, ledger, revisions};
+use super::{certificates, collections, known, ledger, revisions};
 use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
 
 /// See [`Store::put_job`](crate::Store::put_job).
@@ -91,6 +91,7 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
         ])?;
     db.prepare_cached("INSERT INTO definitions (job_id, definition) VALUES (?1, ?2)")?
         .execute(params![id, to_json(&write.definition)?])?;
+    certificates::list(db, id, &write.definition)?;
     db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
         .execute(params![collection])?;
     work.ring |= due_at.is_some();
@@ -159,6 +160,7 @@ fn update(
     ])?;
     db.prepare_cached("UPDATE definitions SET definition = ?2 WHERE job_id = ?1")?
         .execute(params![row.id, to_json(&write.definition)?])?;
+    certificates::list(db, row.id, &write.definition)?;
     work.ring |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
 }

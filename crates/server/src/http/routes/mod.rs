@@ -7,6 +7,7 @@ mod ledger;
 mod overview;
 mod preview;
 mod search;
+mod settings;
 mod surroundings;
 
 use axum::http::{Method, header};
@@ -70,6 +71,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Preview => preview::preview(app, call),
         Resource::Upcoming => preview::upcoming(app, call).await,
         Resource::TestCall => test_call(app, call).await,
+        Resource::Settings => settings::settings(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Backup => {

@@ -44,6 +44,7 @@ fn path() -> impl Strategy<Value = String> {
         "/api/overview",
         "/api/jobs",
         "/api/test-call",
+        "/api/settings",
         "/api/preview",
         "/api/upcoming",
         "/api",

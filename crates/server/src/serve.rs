@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 use tracing_subscriber::EnvFilter;
 
-use crate::app::App;
+use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
 use crate::{VERSION, demo, http, keys};
 
@@ -40,7 +40,7 @@ pub fn init_logging(config: &Config) -> anyhow::Result<()> {
 }
 
 /// Serves until told to stop, then finishes what is under way.
-pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
+pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     if !config.listen.ip().is_loopback() {
         bail!(
             "listen: {} is not a loopback address; without authentication the server is for this machine only \
@@ -63,8 +63,11 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
+    // The port may have been left to the machine.
+    config.listen = address;
 
-    let app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
+    let mut app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
+    app.trials = Some(Arc::new(Trials::new(runner.clone())));
     if options.demo {
         demo::fill(&app, address).await?;
     }

@@ -4,7 +4,7 @@
 //! not exist. A file, then environment variables, then flags are laid over it, and a fault in any of them ends the start
 //! with the key's name, where it was set, and what is allowed.
 
-mod duration;
+pub(crate) mod duration;
 mod layers;
 mod oauth;
 mod queues;
@@ -278,6 +278,14 @@ impl From<PlanLimits> for model::PlanLimits {
             shortest_retry: limits.shortest_retry,
             default_retry: limits.default_retry,
         }
+    }
+}
+
+impl Default for Config {
+    /// The default configuration.
+    fn default() -> Self {
+        load(&Flags::default(), std::iter::empty())
+            .expect("the default configuration: it is compiled in, and a test reads it")
     }
 }
 

@@ -8,6 +8,7 @@ mod ledger;
 mod overview;
 mod preview;
 mod search;
+mod settings;
 mod surroundings;
 
 use axum::http::{HeaderName, Method, header};
@@ -74,6 +75,8 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Events => events::events(app, call).await,
         Resource::Preview => preview::preview(app, call),
         Resource::Upcoming => preview::upcoming(app, call).await,
+        Resource::TestCall => test_call(app, call).await,
+        Resource::Settings => settings::settings(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Backup => {
@@ -194,6 +197,19 @@ async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> A
     Ok(list(call, found, top, skip, |stored| {
         wire::history::write(&job.collection, &job.job.name, stored.serial, &stored.entry, call.dialect)
     }))
+}
+
+/// Makes a call to try it out.
+async fn test_call(app: &App, call: &Call) -> Answered {
+    call.query.only(&[])?;
+    let called = app.test_call(&call.json(app.job_bytes.saturating_mul(super::ROOM))?).await?;
+    let body = json!({
+        "success": called.outcome.success,
+        "message": called.outcome.message,
+        "startedAt": wire::date_time::write(called.started_at),
+        "durationMs": u64::try_from(called.took.as_millis()).unwrap_or(u64::MAX),
+    });
+    Ok(Answer::json(200, body).ignoring(&called.ignored))
 }
 
 /// Says what it was asked: a target to try jobs on.

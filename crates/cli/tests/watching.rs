@@ -12,7 +12,9 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnec
 fn attempt(phase: &str, job: &str) -> String {
     let times = r#""expectedAt":"2027-01-01T00:00:00Z","startedAt":"2027-01-01T00:00:00.5Z","endedAt":"2027-01-01T00:00:01Z""#;
     let rest = r#""attempt":1,"errorAction":false,"tag":"t","status":"completed","message":"fine\r\nreally","latenessMs":500"#;
-    format!("event: attempt\ndata: {{\"id\":\"i\",\"collection\":\"c\",\"job\":\"{job}\",\"phase\":\"{phase}\",{times},{rest}}}\n\n")
+    format!(
+        "event: attempt\ndata: {{\"id\":\"i\",\"collection\":\"c\",\"job\":\"{job}\",\"phase\":\"{phase}\",{times},{rest}}}\n\n"
+    )
 }
 
 /// Answers one connection after the other with these bodies; the heads of the requests that came.

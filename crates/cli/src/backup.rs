@@ -29,7 +29,8 @@ pub(crate) struct Options {
 }
 
 const EXAMPLES: &str = "The server goes on working; the copy holds what was stored when the command began.
-It is one SQLite file. To restore it, stop the server and put it into an empty data folder as punctual.db.
+It is one SQLite file, with secrets sealed; keep the server's keys too, in another place.
+To restore it, stop the server and put it into an empty data folder as punctual.db, with the keys.
 
 Examples:
   punctual backup punctual-monday.db

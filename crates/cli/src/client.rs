@@ -42,6 +42,8 @@ pub(crate) struct Client {
 pub(crate) struct Problem {
     /// The HTTP status.
     pub(crate) status: u16,
+    /// The code of the error, where it has one.
+    pub(crate) code: Option<String>,
     /// What the server says: its message, or one line for each fault.
     pub(crate) reasons: Vec<String>,
 }
@@ -161,7 +163,9 @@ impl Client {
             let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
             // An answer that breaks off has still told its status.
             let body = body.map(Collected::to_bytes).unwrap_or_default();
-            let problem = Problem { status, reasons: reasons(status, &body) };
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let code = body["error"]["code"].as_str().map(ToOwned::to_owned);
+            let problem = Problem { status, code, reasons: reasons(status, &body) };
             match pause {
                 Some(seconds) if status == 429 && pauses < MOST_PAUSES && seconds <= LONGEST_PAUSE => {
                     let problem = problem.reasons.join(" ");
@@ -282,9 +286,8 @@ pub(crate) enum Going {
 }
 
 /// What the body of an error says.
-fn reasons(status: u16, body: &[u8]) -> Vec<String> {
+fn reasons(status: u16, body: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
-    let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = &body["error"];
     let details = error["details"].as_array().into_iter().flatten();
     let faults: Vec<String> = details.filter_map(|fault| text(&fault["message"])).collect();

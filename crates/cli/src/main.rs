@@ -20,6 +20,7 @@ mod export;
 mod history;
 mod import;
 mod job;
+mod keys;
 mod ledger;
 mod moment;
 mod output;
@@ -70,6 +71,8 @@ enum Command {
     Import(import::Options),
     /// Write what a server holds as a deployment template
     Export(export::Options),
+    /// Make, show and change the keys that seal the secrets of jobs
+    Keys(keys::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Backup(options) => backup::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
+        Command::Keys(options) => keys::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Doctor(options) => doctor::run(options),

@@ -55,6 +55,14 @@ fn a_copy_made_under_load_is_a_store_of_its_own() {
     let left: Vec<_> =
         std::fs::read_dir(copy.path()).expect("read").flatten().map(|e| e.file_name()).collect();
     assert_eq!(left, ["punctual.db"], "nothing unfinished stays");
+    let lonely = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+        .arg(copy.path())
+        .output()
+        .expect("run");
+    assert!(!lonely.status.success());
+    assert!(said(&lonely).contains("sealed with the key"), "{}", said(&lonely));
+    std::fs::copy(data.path().join("keys"), copy.path().join("keys")).expect("copied");
     let restored = Server::start(copy.path(), &[]);
     assert_eq!(restored.call("GET", &job_path("j149"), None).0, 200, "the second copy is of after the load");
     assert!(ledger(&restored).len() >= 50, "what ran is in the copy's ledger");

@@ -16,7 +16,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
 use crate::config::{Config, LogFormat};
-use crate::{VERSION, demo, http};
+use crate::{VERSION, demo, http, keys};
 
 /// What to do besides serving.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,24 +49,32 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         );
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let settings =
-        SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::default() };
+    // Before anything is made: a setting that is wrong leaves nothing behind.
+    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     std::fs::create_dir_all(&config.data)
         .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(config.database(), settings, clock.now())?);
+    let database = config.database();
+    let (keyring, source) = keys::load(&config, &SqliteStore::keys_of(&database)?)?;
+    let settings =
+        SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::new(keyring) };
+    let store = SqliteStore::open(database, settings, clock.now());
+    let store: Arc<dyn Store> = Arc::new(store.map_err(|error| keys::explain(error, &source))?);
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
 
-    let app = App::configured(&config, store.clone(), clock.clone());
+    let app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     let live = app.live.clone();
     let under_way = live.under_way.clone();
     let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);
+
+    let (keys, sealed) = (app.keys.clone(), store.clone());
+    // It only brings forward what the next start would do: it ends wherever it stands.
+    let resealer = tokio::spawn(async move { keys.reseal(&*sealed).await });
 
     let stop = CancellationToken::new();
     let stopped = stop.clone().cancelled_owned();
@@ -96,6 +104,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     };
     // Callers that keep a connection open do not keep us.
     server.abort();
+    resealer.abort();
     info!(all_ended, "stopped");
     Ok(())
 }

@@ -16,16 +16,16 @@ use async_trait::async_trait;
 use model::{Fate, JobState, Timestamp};
 use store::conformance::{Backend, World, path};
 use store::{
-    Attempted, ExpectedJob, HistoryQuery, LedgerQuery, Page, Retention, Span, SqliteSettings, SqliteStore,
-    Store,
+    Attempted, ExpectedJob, HistoryQuery, Keyring, LedgerQuery, Page, Retention, Span, SqliteSettings,
+    SqliteStore, Store,
 };
 
 struct Sqlite<'p>(&'p Path);
 
 #[async_trait]
 impl Backend for Sqlite<'_> {
-    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
-        Arc::new(SqliteStore::open(self.0, SqliteSettings::default(), now).expect("the store opens"))
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        Ok(Arc::new(SqliteStore::open(self.0, SqliteSettings::new(keyring), now)?))
     }
 }
 

@@ -20,12 +20,18 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one on a free port and waits until it says that it is ready.
     pub(crate) fn start(data: &Path, settings: &[(&str, &str)]) -> Self {
+        Self::start_logging(data, settings, Stdio::inherit())
+    }
+
+    /// The same, with the log somewhere else.
+    pub(crate) fn start_logging(data: &Path, settings: &[(&str, &str)], log: Stdio) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_punctual"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .env("PUNCTUAL_LOG_LEVEL", "warn")
             .envs(settings.iter().copied())
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("started");
         let mut line = String::new();

@@ -6,13 +6,14 @@ mod groups;
 pub mod import;
 mod jobs;
 mod names;
+pub mod overview;
 mod preconditions;
 mod upcoming;
 
 use std::sync::Arc;
 
 use model::admission::Limits;
-use model::{Clock, Plans};
+use model::{Clock, Plans, Timestamp};
 use store::Store;
 use wire::dialect::EnumCase;
 
@@ -20,6 +21,7 @@ pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
 use crate::http::Hosts;
+use crate::keys::{Keys, Source};
 use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Budget;
@@ -45,11 +47,16 @@ pub struct App {
     pub live: Arc<Live>,
     /// The names under which it is served.
     pub hosts: Hosts,
+    /// Since when.
+    pub started_at: Timestamp,
+    /// The keys of secrets.
+    pub keys: Arc<Keys>,
 }
 
 impl App {
     /// With an operator's settings.
     pub fn configured(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let started_at = clock.now();
         Self {
             store,
             clock,
@@ -60,15 +67,25 @@ impl App {
             enum_case: config.api.enum_case.into(),
             live: Arc::default(),
             hosts: Hosts::of(config.listen, &config.api.hosts),
+            started_at,
+            keys: Arc::new(Keys::new(Source::Environment)),
         }
+    }
+
+    /// With keys that came from elsewhere than the environment.
+    #[must_use]
+    pub fn with_keys(self, source: Source) -> Self {
+        Self { keys: Arc::new(Keys::new(source)), ..self }
     }
 
     /// With the settings of the default configuration.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        let (live, hosts) = (Arc::default(), Hosts::Any);
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live, hosts }
+        let (live, hosts, started_at) = (Arc::default(), Hosts::Any, clock.now());
+        let keys = Arc::new(Keys::new(Source::Environment));
+        let job_bytes = 16 << 10;
+        Self { store, clock, plans, limits, job_bytes, budget, enum_case, live, hosts, started_at, keys }
     }
 }
 

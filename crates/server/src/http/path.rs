@@ -42,6 +42,8 @@ pub(crate) enum Resource {
     Endpoints,
     /// What became of every occurrence.
     Ledger,
+    /// All at a glance.
+    Overview,
     /// All jobs, searched.
     Search,
     /// What happens now.
@@ -52,6 +54,10 @@ pub(crate) enum Resource {
     Upcoming,
     /// A copy of the whole store.
     Backup,
+    /// The keys of secrets.
+    Keys,
+    /// Puts another key in their place.
+    RotateKeys,
     /// Takes the resources of a template.
     Import,
     /// A template of what is here.
@@ -80,11 +86,14 @@ impl Resource {
             ["healthz"] => Some(Self::Health),
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
+            ["api", "overview"] => Some(Self::Overview),
             ["api", "jobs"] => Some(Self::Search),
             ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "backup"] => Some(Self::Backup),
+            ["api", "keys"] => Some(Self::Keys),
+            ["api", "keys", "rotate"] => Some(Self::RotateKeys),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
             ["api", "openapi.json"] => Some(Self::OpenApi),
@@ -182,6 +191,7 @@ impl Resource {
             | Self::Run(..)
             | Self::Preview
             | Self::Backup
+            | Self::RotateKeys
             | Self::Import
             | Self::Provider { change: true, .. } => "POST",
             Self::Jobs(_) => "GET, POST",
@@ -211,11 +221,14 @@ impl Resource {
             | Self::Operations
             | Self::Endpoints
             | Self::Ledger
+            | Self::Overview
             | Self::Search
             | Self::Events
             | Self::Preview
             | Self::Upcoming
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi
@@ -229,11 +242,14 @@ impl Resource {
     pub(crate) fn versions(&self) -> Versions {
         match self {
             Self::Ledger
+            | Self::Overview
             | Self::Search
             | Self::Events
             | Self::Preview
             | Self::Upcoming
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi

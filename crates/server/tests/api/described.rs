@@ -218,6 +218,7 @@ async fn real_answers_are_as_described() {
         ("POST", import, Some(json!({"resources": [{"type": "Microsoft.Scheduler/jobCollections"}]}))),
         ("GET", "/api/export?subscription=s".into(), None),
         ("GET", "/api/export".into(), None),
+        ("GET", "/api/overview?span=x".into(), None),
         ("GET", "/api/jobs?top=2".into(), None),
         ("GET", "/api/jobs?sort=x".into(), None),
         ("GET", "/api/events?job=x".into(), None),
@@ -269,6 +270,9 @@ async fn real_answers_are_as_described() {
     }
     // Long enough for all retries.
     sleep(Duration::from_secs(300)).await;
+    let overview = door.call("GET", "/api/overview", None).await;
+    assert_ne!(overview.body["notRun"], json!([]), "{}", overview.body);
+    description.check("GET", "/api/overview", &overview);
     for path in [job("c", "j0/history"), job("c", "once/history"), "/api/ledger".into()] {
         let answer = door.call("GET", &path, None).await;
         assert!(!answer.body["value"].as_array().expect("a list").is_empty(), "{path}");
@@ -295,6 +299,9 @@ async fn real_answers_are_as_described() {
         ("PUT", job("c", "once"), "x", "y", 409),
         ("DELETE", job("c", "j1"), "x", "y", 200),
         ("DELETE", collection("c"), "x", "y", 200),
+        ("GET", "/api/keys".into(), "x", "y", 200),
+        ("POST", "/api/keys/rotate".into(), "x", "y", 202),
+        ("GET", "/api/keys/rotate".into(), "x", "y", 405),
     ];
     for (method, path, name, value, status) in rows {
         let answer = door.send(conditional(method, &path, name, value)).await;

@@ -10,6 +10,8 @@ use model::{Clock, Timestamp};
 use serde_json::{Value, json};
 use server::app::App;
 use server::config::{Config, Flags, load};
+use server::keys::Source;
+use store::conformance::keyring;
 use store::{Durability, SqliteSettings, SqliteStore, Store};
 use tower::ServiceExt as _;
 
@@ -53,13 +55,16 @@ impl Door {
         let config = load(&Flags::default(), variables).expect("a valid configuration");
         let folder = tempfile::tempdir().expect("a folder");
         let settings = SqliteSettings {
+            keyring: keyring(),
             plans: config.plans(),
             patience: config.patience(),
             durability: Durability::ProcessDeath,
         };
         let store = SqliteStore::open(folder.path().join("punctual.db"), settings, clock.now());
         let store: Arc<dyn Store> = Arc::new(store.expect("opened"));
-        let app = App::configured(&config, store, clock);
+        let keys = folder.path().join("keys");
+        std::fs::write(&keys, keyring().text().as_str()).expect("written");
+        let app = App::configured(&config, store, clock).with_keys(Source::Managed(keys));
         Self { router: server::http::router(app.clone()), app, config, _folder: folder }
     }
 

@@ -92,12 +92,12 @@ fn add_secrets(value: &mut Value) {
         Value::Object(members) => {
             let secret = match members.get("type").and_then(Value::as_str) {
                 Some("Basic") => Some("password"),
-                Some("ActiveDirectoryOAuth") => Some("secret"),
+                Some("ActiveDirectoryOAuth" | "Hmac") => Some("secret"),
                 Some("sharedAccessKey") => Some("sasKey"),
                 _ => members.get("storageAccount").map(|_| "sasToken"),
             };
             if let Some(name) = secret {
-                members.insert(name.to_owned(), "s".into());
+                members.insert(name.to_owned(), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into());
             }
             members.values_mut().for_each(add_secrets);
         }

@@ -6,15 +6,16 @@
 
 use jiff::Timestamp;
 use model::transition;
-use model::{Cause, CollectionPath, Counters, Fate, JobState, Overlap, Reason};
+use model::{Cause, CollectionPath, Counters, Fate, JobId, JobState, Overlap, Reason};
 use rusqlite::params;
 
-use super::codec::{Coded, key, ticks, to_json};
+use super::codec::{Coded, key, ticks};
 use super::executions::{self, ExecutionRow, Restored};
 use super::fault::{Fault, Outcome};
 use super::jobs::{self, JobRow};
 use super::writer::Work;
 use super::{collections, known, ledger, revisions};
+use crate::seal::KeyId;
 use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
 
 /// See [`Store::put_job`](crate::Store::put_job).
@@ -89,8 +90,9 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
             standing.paused_at.map(ticks),
             revision,
         ])?;
-    db.prepare_cached("INSERT INTO definitions (job_id, definition) VALUES (?1, ?2)")?
-        .execute(params![id, to_json(&write.definition)?])?;
+    let sealed = work.sealer.keyring().seal(&write.definition, JobId(id))?;
+    db.prepare_cached("INSERT INTO definitions (job_id, definition, sealed_by) VALUES (?1, ?2, ?3)")?
+        .execute(params![id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
     db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
         .execute(params![collection])?;
     work.ring |= due_at.is_some();
@@ -117,7 +119,7 @@ fn update(
     let in_flight = executions.iter().filter(|execution| !restored.taken_back.contains(&execution.id));
     carry_over(work, &row, in_flight, write)?;
     if let Some(entry) = &standing.ledger {
-        ledger::insert(db, row.collection_id, entry)?;
+        ledger::insert(work, row.collection_id, entry)?;
     }
 
     if write.replace {
@@ -157,8 +159,9 @@ fn update(
         revision,
         state.is_final().then(|| ticks(write.now)),
     ])?;
-    db.prepare_cached("UPDATE definitions SET definition = ?2 WHERE job_id = ?1")?
-        .execute(params![row.id, to_json(&write.definition)?])?;
+    let sealed = work.sealer.keyring().seal(&write.definition, JobId(row.id))?;
+    db.prepare_cached("UPDATE definitions SET definition = ?2, sealed_by = ?3 WHERE job_id = ?1")?
+        .execute(params![row.id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
     work.ring |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
 }
@@ -177,12 +180,15 @@ fn carry_over<'e>(
         let id = execution.id;
         let waits_for_retry = execution.is_under_way() && !disabled;
         if waits_for_retry || !work.tickets.take_back(id) {
-            let text = match &mut definition {
-                Some(text) => text,
-                none => none.insert(known::definition_text(db, row.id)?),
+            let stored = match &mut definition {
+                Some(stored) => stored,
+                none => none.insert(known::stored_text(db, row.id)?),
             };
-            db.prepare_cached("UPDATE executions SET definition = ?2 WHERE id = ?1 AND definition IS NULL")?
-                .execute(params![id, &*text])?;
+            // As it is: what is sealed is bound to the job, and the execution is the job's.
+            db.prepare_cached(
+                "UPDATE executions SET definition = ?2, sealed_by = ?3 WHERE id = ?1 AND definition IS NULL",
+            )?
+            .execute(params![id, stored.text, stored.sealed_by])?;
         } else if disabled {
             give_up(work, row, execution, Reason::JobDisabled, write.now)?;
         } else if write.replace && execution.cause != Cause::Run {
@@ -208,7 +214,7 @@ fn give_up(
     now: Timestamp,
 ) -> Outcome<()> {
     let entry = transition::abandon(&execution.execution(), Fate::Skipped, reason, now);
-    ledger::insert(work.db, row.collection_id, &entry)?;
+    ledger::insert(work, row.collection_id, &entry)?;
     executions::delete(work.db, work.tickets, execution.id)
 }
 
@@ -224,7 +230,7 @@ pub(super) fn enter_overtaken(
         return Ok(());
     }
     let resumed_at = if row.collection.enabled { row.collection.resumed_at } else { Some(Timestamp::MAX) };
-    let known = match work.known.load(work.db, &row) {
+    let known = match work.known.load(work.db, work.sealer, &row) {
         Err(Fault::Unreadable(why)) => {
             // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
             tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
@@ -233,7 +239,7 @@ pub(super) fn enter_overtaken(
         other => other?,
     };
     for entry in transition::overtaken(&known.job, resumed_at, reason, now) {
-        ledger::insert(work.db, row.collection_id, &entry)?;
+        ledger::insert(work, row.collection_id, &entry)?;
     }
     Ok(())
 }

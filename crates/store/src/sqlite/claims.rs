@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use model::transition::{self, Busy};
-use model::{Definition, JobState, Overlap};
+use model::{JobId, JobState, Overlap};
 use rusqlite::{Connection, params};
 
-use super::codec::{Coded, from_json, instant_or_none, ticks};
+use super::codec::{Coded, instant_or_none, open_definition, ticks};
 use super::executions::{self, ExecutionRow};
 use super::fault::{Fault, Outcome};
 use super::jobs::{self, JobRow};
@@ -78,11 +78,12 @@ fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mu
             waiting.push((JobRow::read(row)?, ExecutionRow::read(row, jobs::WIDTH)?, own));
         }
     }
+    let keyring = work.sealer.keyring();
     for (job, execution, own) in waiting {
         let id = execution.id;
         let claimed_job = match own {
-            None => work.known.load(work.db, &job).map(|known| known.claimed.clone()),
-            Some(text) => from_json::<Definition>(&text, "executions.definition", id)
+            None => work.known.load(work.db, work.sealer, &job).map(|known| known.claimed.clone()),
+            Some(text) => open_definition(&keyring, &text, "executions.definition", JobId(job.id))
                 .and_then(|definition| known::claimed_job(work.db, &job, definition)),
         };
         let claimed_job = match claimed_job {
@@ -137,7 +138,7 @@ fn advance(
     most: usize,
     claims: &mut Vec<Claim>,
 ) -> Outcome<()> {
-    let known = match work.known.load(work.db, row) {
+    let known = match work.known.load(work.db, work.sealer, row) {
         Err(Fault::Unreadable(why)) => {
             tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
             return set_due(work.db, row.id, None);
@@ -156,7 +157,7 @@ fn advance(
     let claimed_job = known.claimed.clone();
 
     for entry in &due.ledger {
-        ledger::insert(work.db, row.collection_id, entry)?;
+        ledger::insert(work, row.collection_id, entry)?;
     }
     for entry in &due.history {
         history::insert(work, row.id, row.history_total, entry)?;

@@ -1,12 +1,13 @@
 //! How values of the model look in columns.
 
 use jiff::Timestamp;
-use model::{Cause, Fate, HistoryStatus, JobState, Reason, Uuid};
+use model::{Cause, Definition, Fate, HistoryStatus, JobId, JobState, Reason, Uuid};
 use rusqlite::Row;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::fault::{Fault, Outcome};
+use crate::seal::Keyring;
 
 const TICKS_PER_SECOND: i64 = 10_000_000;
 const NANOS_PER_TICK: i32 = 100;
@@ -29,9 +30,7 @@ pub(super) fn key(name: &str) -> String {
     name.to_lowercase()
 }
 
-/// A value of the model as JSON.
-///
-/// The model's own form, secrets included: whoever seals secrets does it before a definition gets here.
+/// A value of the model as JSON. A definition has none; [`Keyring::seal`] makes its text.
 pub(super) fn to_json<T: Serialize>(value: &T) -> Outcome<String> {
     serde_json::to_string(value).map_err(|error| Fault::Unreadable(format!("a value has no JSON: {error}")))
 }
@@ -39,6 +38,11 @@ pub(super) fn to_json<T: Serialize>(value: &T) -> Outcome<String> {
 /// Reads what [`to_json`] wrote.
 pub(super) fn from_json<T: DeserializeOwned>(text: &str, place: &str, row: i64) -> Outcome<T> {
     serde_json::from_str(text).map_err(|error| Fault::unreadable(place, row, error))
+}
+
+/// Opens a definition that [`Keyring::seal`] sealed.
+pub(super) fn open_definition(keyring: &Keyring, text: &str, place: &str, job: JobId) -> Outcome<Definition> {
+    keyring.open(text, job).map_err(|fault| Fault::unreadable(place, job.0, fault))
 }
 
 /// A value of a small set, stored as its place in [`Coded::CODES`].

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::Error;
+use crate::{Error, SealFault};
 
 /// What goes wrong inside this backend, before it is known where.
 #[derive(Debug)]
@@ -29,6 +29,12 @@ impl From<rusqlite::Error> for Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         Self::Told(error)
+    }
+}
+
+impl From<SealFault> for Fault {
+    fn from(fault: SealFault) -> Self {
+        Self::Told(Error::Failed(format!("a secret: {fault}")))
     }
 }
 

@@ -4,11 +4,13 @@ use jiff::Timestamp;
 use model::{Collection, CollectionPath, Counters, Definition, Job, JobId, JobState, Plan, Uuid};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::codec::{Coded, from_json, instant_or_none, key, uuid_of};
+use super::codec::{Coded, from_json, instant_or_none, key, open_definition, uuid_of};
 use super::executions::{self, ExecutionRow};
 use super::fault::{Fault, Outcome};
 use super::tickets::Tickets;
+use super::writer::Shared;
 use super::{collections, known};
+use crate::seal::Keyring;
 use crate::{Page, Revision, StoredJob};
 
 /// What a job's row says, and what of its collection decisions need.
@@ -121,8 +123,13 @@ impl JobRow {
         self
     }
 
-    pub(super) fn stored(self, definition: &str, collection: CollectionPath) -> Outcome<StoredJob> {
-        let definition = from_json(definition, "definitions.definition", self.id)?;
+    pub(super) fn stored(
+        self,
+        text: &str,
+        keyring: &Keyring,
+        collection: CollectionPath,
+    ) -> Outcome<StoredJob> {
+        let definition = open_definition(keyring, text, "definitions.definition", JobId(self.id))?;
         Ok(StoredJob { revision: Revision(self.revision), job: self.job(definition)?, collection })
     }
 }
@@ -150,21 +157,21 @@ pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<Option<JobRow>> {
 /// See [`Store::job`](crate::Store::job).
 pub(super) fn job(
     db: &Connection,
-    tickets: &Tickets,
+    Shared { tickets, sealer, .. }: &Shared,
     path: &CollectionPath,
     name: &str,
 ) -> Outcome<Option<StoredJob>> {
     let Some((id, path)) = living_path(db, path)? else { return Ok(None) };
     let Some(row) = find(db, id, name)? else { return Ok(None) };
     let executions = executions::of_job(db, row.id)?;
-    let definition = known::definition_text(db, row.id)?;
-    row.restored(&executions, tickets).stored(&definition, path).map(Some)
+    let definition = known::stored_text(db, row.id)?.text;
+    row.restored(&executions, tickets).stored(&definition, &sealer.keyring(), path).map(Some)
 }
 
 /// See [`Store::jobs`](crate::Store::jobs).
 pub(super) fn jobs(
     db: &Connection,
-    tickets: &Tickets,
+    Shared { tickets, sealer, .. }: &Shared,
     path: &CollectionPath,
     state: Option<JobState>,
     page: Page,
@@ -188,15 +195,16 @@ pub(super) fn jobs(
         let definition: String = row.get(WIDTH)?;
         let row = JobRow::read(row)?;
         let executions = executions::of_job(db, row.id)?;
-        jobs.push(row.restored(&executions, tickets).stored(&definition, path.clone())?);
+        let keyring = sealer.keyring();
+        jobs.push(row.restored(&executions, tickets).stored(&definition, &keyring, path.clone())?);
     }
     Ok(Some(jobs))
 }
 
 /// See [`Store::all_jobs`](crate::Store::all_jobs).
-pub(super) fn all_jobs(db: &Connection, tickets: &Tickets, path: &CollectionPath) -> Outcome<Vec<StoredJob>> {
+pub(super) fn all_jobs(db: &Connection, shared: &Shared, path: &CollectionPath) -> Outcome<Vec<StoredJob>> {
     let all = Page { skip: 0, top: u32::MAX };
-    Ok(jobs(db, tickets, path, None, all)?.unwrap_or_default())
+    Ok(jobs(db, shared, path, None, all)?.unwrap_or_default())
 }
 
 /// A living collection's number, and its path in the case it was created with.

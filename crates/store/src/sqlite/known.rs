@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Collection, Definition, Job};
+use model::{Collection, Definition, Job, JobId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::codec::from_json;
+use super::codec::{from_json, open_definition};
 use super::fault::{Fault, Outcome};
 use super::jobs::JobRow;
 use crate::ClaimedJob;
+use crate::seal::Sealer;
 
 /// Bytes of JSON whose jobs are kept in each half. In memory they take about six times as much.
 const HALF: usize = 6 * 1024 * 1024;
@@ -39,19 +40,19 @@ pub(super) struct KnownJobs {
 
 impl KnownJobs {
     /// The job of a row, as the row says it stands.
-    pub(super) fn load(&mut self, db: &Connection, row: &JobRow) -> Outcome<&Known> {
+    pub(super) fn load(&mut self, db: &Connection, sealer: &Sealer, row: &JobRow) -> Outcome<&Known> {
         let id = row.id;
         if !self.young.contains_key(&id) {
             let known = match self.old.remove(&id) {
                 Some(known) => known,
-                None => read(db, row)?,
+                None => read(db, sealer, row)?,
             };
             self.keep(id, known);
         }
         let known =
             self.young.get_mut(&id).ok_or_else(|| Fault::unreadable("the cache", id, "it is gone"))?;
         if known.revision != row.revision || known.collection_revision != row.collection.revision {
-            *known = read(db, row)?;
+            *known = read(db, sealer, row)?;
         }
         row.refresh(&mut known.job);
         Ok(known)
@@ -72,8 +73,10 @@ impl KnownJobs {
     }
 }
 
-fn read(db: &Connection, row: &JobRow) -> Outcome<Known> {
-    let (definition, weight) = definition(db, row.id)?;
+fn read(db: &Connection, sealer: &Sealer, row: &JobRow) -> Outcome<Known> {
+    let StoredText { text, .. } = stored_text(db, row.id)?;
+    let weight = text.len();
+    let definition = open_definition(&sealer.keyring(), &text, "definitions.definition", JobId(row.id))?;
     let claimed = claimed_job(db, row, definition.clone())?;
     Ok(Known {
         revision: row.revision,
@@ -84,17 +87,22 @@ fn read(db: &Connection, row: &JobRow) -> Outcome<Known> {
     })
 }
 
-/// A job's definition, and its length as JSON.
-pub(super) fn definition(db: &Connection, job: i64) -> Outcome<(Definition, usize)> {
-    let text = definition_text(db, job)?;
-    Ok((from_json(&text, "definitions.definition", job)?, text.len()))
+/// A job's definition as it is stored.
+#[derive(Debug, Clone)]
+pub(super) struct StoredText {
+    pub(super) text: String,
+    /// The key of its secrets.
+    pub(super) sealed_by: Option<String>,
 }
 
-/// A job's definition as it is stored.
-pub(super) fn definition_text(db: &Connection, job: i64) -> Outcome<String> {
-    let mut statement = db.prepare_cached("SELECT definition FROM definitions WHERE job_id = ?1")?;
-    let text = statement.query_row(params![job], |row| row.get(0)).optional()?;
-    text.ok_or_else(|| Fault::unreadable("definitions", job, "there is none"))
+/// Reads a job's definition and leaves it sealed.
+pub(super) fn stored_text(db: &Connection, job: i64) -> Outcome<StoredText> {
+    let mut statement =
+        db.prepare_cached("SELECT definition, sealed_by FROM definitions WHERE job_id = ?1")?;
+    let stored = statement
+        .query_row(params![job], |row| Ok(StoredText { text: row.get(0)?, sealed_by: row.get(1)? }))
+        .optional()?;
+    stored.ok_or_else(|| Fault::unreadable("definitions", job, "there is none"))
 }
 
 /// What executions of a job need that run a definition.

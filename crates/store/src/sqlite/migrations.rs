@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_initial.sql"),
     include_str!("migrations/0002_groups.sql"),
     include_str!("migrations/0003_filing.sql"),
+    include_str!("migrations/0004_sealing.sql"),
     include_str!("migrations/0005_live.sql"),
 ];
 
@@ -56,6 +57,14 @@ pub(super) fn run(db: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
+/// A store as the version with so many migrations left it.
+#[cfg(test)]
+pub(super) fn make_old(db: &Connection, version: usize) {
+    MIGRATIONS[..version].iter().for_each(|migration| db.execute_batch(migration).unwrap());
+    db.pragma_update(None, "application_id", APPLICATION).unwrap();
+    db.pragma_update(None, "user_version", version as i64).unwrap();
+}
+
 /// The version of the schema that this program writes.
 pub(super) fn newest() -> usize {
     MIGRATIONS.len()
@@ -75,9 +84,7 @@ mod tests {
     #[test]
     fn entries_of_the_first_schema_are_filed() {
         let mut db = Connection::open_in_memory().unwrap();
-        db.execute_batch(MIGRATIONS[0]).unwrap();
-        db.pragma_update(None, "application_id", APPLICATION).unwrap();
-        db.pragma_update(None, "user_version", 1).unwrap();
+        make_old(&db, 1);
         db.execute_batch(
             "INSERT INTO collections (id, subscription_key, group_key, name_key, document, plan, enabled, revision)
                VALUES (1, 's', 'g', 'c', '{}', 'standard', 1, 1);

@@ -15,13 +15,13 @@ use super::collections;
 use super::executions;
 use super::fault::Outcome;
 use super::jobs::{self, JobRow};
-use super::tickets::Tickets;
+use super::writer::Shared;
 use crate::{FoundJobs, JobQuery, JobSort, JobStates, Page, StoredJob};
 
 /// See [`Store::find_jobs`](crate::Store::find_jobs).
 pub(super) fn find_jobs(
     db: &Connection,
-    tickets: &Tickets,
+    shared: &Shared,
     query: &JobQuery,
     page: Page,
 ) -> Outcome<FoundJobs> {
@@ -43,11 +43,11 @@ pub(super) fn find_jobs(
         .prepare_cached(&sql)?
         .query_map(params_from_iter(values), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(FoundJobs { jobs: load(db, tickets, &ids)?, total: filter.total(db)? })
+    Ok(FoundJobs { jobs: load(db, shared, &ids)?, total: filter.total(db)? })
 }
 
 /// See [`Store::soonest_jobs`](crate::Store::soonest_jobs).
-pub(super) fn soonest_jobs(db: &Connection, tickets: &Tickets, top: u32) -> Outcome<Vec<StoredJob>> {
+pub(super) fn soonest_jobs(db: &Connection, shared: &Shared, top: u32) -> Outcome<Vec<StoredJob>> {
     // Each is the low end of an index; executions that are claimed ahead are as many as are due in a few seconds.
     let mut statement = db.prepare_cached(
         "SELECT id FROM (SELECT id FROM jobs INDEXED BY jobs_due WHERE ahead = 0 AND due_at IS NOT NULL
@@ -60,7 +60,7 @@ pub(super) fn soonest_jobs(db: &Connection, tickets: &Tickets, top: u32) -> Outc
     )?;
     let ids: Vec<i64> =
         statement.query_map(params![top], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let mut jobs = load(db, tickets, &ids)?;
+    let mut jobs = load(db, shared, &ids)?;
     jobs.retain(|stored| stored.job.next_at.is_some());
     jobs.sort_by(|one, other| (one.job.next_at, &one.job.name).cmp(&(other.job.next_at, &other.job.name)));
     jobs.truncate(top as usize);
@@ -153,7 +153,7 @@ impl Filter {
 }
 
 /// Jobs by their numbers, in the same order.
-fn load(db: &Connection, tickets: &Tickets, ids: &[i64]) -> Outcome<Vec<StoredJob>> {
+fn load(db: &Connection, shared: &Shared, ids: &[i64]) -> Outcome<Vec<StoredJob>> {
     let mut statement = db.prepare_cached(&format!(
         "SELECT {}, d.definition, c.document FROM jobs j
          JOIN collections c ON c.id = j.collection_id
@@ -178,7 +178,11 @@ fn load(db: &Connection, tickets: &Tickets, ids: &[i64]) -> Outcome<Vec<StoredJo
             }
         };
         let executions = executions::of_job(db, row.id)?;
-        found.push(row.restored(&executions, tickets).stored(&definition, path)?);
+        found.push(row.restored(&executions, &shared.tickets).stored(
+            &definition,
+            &shared.sealer.keyring(),
+            path,
+        )?);
     }
     Ok(found)
 }

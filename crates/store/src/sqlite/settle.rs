@@ -4,13 +4,13 @@ use model::transition::{self, Then};
 use model::{Cause, Execution, Fate, JobState, LedgerEntry, Reason};
 use rusqlite::params;
 
-use super::codec::{from_json, ticks};
+use super::codec::ticks;
 use super::executions::{self, ExecutionRow};
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use super::jobs::{self, JobRow};
 use super::writer::Work;
 use super::{claims, history, ledger};
-use crate::Attempted;
+use crate::{Attempted, seal};
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
@@ -25,12 +25,18 @@ fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
     };
     let execution = row.execution();
     let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
-    let decide = |definition: &model::Definition| {
-        transition::settle(definition, default_retry, &execution, &attempted.attempt, &work.settings.patience)
-    };
+    let (attempt, patience) = (&attempted.attempt, &work.settings.patience);
     let settled = match own {
-        Some(text) => decide(&from_json(&text, "executions.definition", row.id)?),
-        None => decide(&work.known.load(db, &job)?.job.definition),
+        // What follows from an attempt does not depend on secrets: they stay sealed.
+        Some(text) => {
+            let own = seal::closed(&text)
+                .map_err(|fault| Fault::unreadable("executions.definition", row.id, fault))?;
+            transition::settle(&own, default_retry, &execution, attempt, patience)
+        }
+        None => {
+            let known = work.known.load(db, work.sealer, &job)?;
+            transition::settle(&known.job.definition, default_retry, &execution, attempt, patience)
+        }
     };
     let ended_at = attempted.attempt.ended_at;
     let then = match settled.then {
@@ -62,7 +68,7 @@ fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
     match then {
         Then::Again(next) => again(work, row.id, &next),
         Then::Done(entry) => {
-            ledger::insert(db, job.collection_id, &entry)?;
+            ledger::insert(work, job.collection_id, &entry)?;
             executions::delete(db, work.tickets, row.id)?;
             wake_queued(work, job.id, ended_at)?;
             claims::come_to_rest(db, job.id, job.state, job.next_at, job.last_faulted, ended_at)

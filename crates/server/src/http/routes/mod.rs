@@ -3,7 +3,9 @@
 mod deployments;
 mod events;
 mod groups;
+mod keys;
 mod ledger;
+mod overview;
 mod preview;
 mod search;
 mod surroundings;
@@ -67,6 +69,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Operations => Ok(whole(wire::surroundings::operations())),
         Resource::Endpoints => Ok(surroundings::endpoints(call)),
         Resource::Ledger => ledger::ledger(app, call).await,
+        Resource::Overview => overview::overview(app, call).await,
         Resource::Search => search::search(app, call).await,
         Resource::Events => events::events(app, call).await,
         Resource::Preview => preview::preview(app, call),
@@ -80,6 +83,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             let name = format!("attachment; filename=\"punctual-{}.db\"", compact(app.clock.now()));
             Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
         }
+        Resource::Keys | Resource::RotateKeys => keys::keys(app, call).await,
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),

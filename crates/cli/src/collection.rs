@@ -194,8 +194,11 @@ async fn create(options: &Create) -> anyhow::Result<()> {
     let target = named(&options.change.place, Some(&options.name))?;
     let body = body(options)?;
     if options.change.dry_run {
-        if !options.if_absent || !is_there(&target).await? {
+        if !is_there(&target).await? {
             return report::dry_run(&target, vec![resource(&target, &body)], options.change.format).await;
+        }
+        if !options.if_absent {
+            return Err(there_already(&options.name).into());
         }
         let same = outcome(&target.collection_id(), "same", true);
         let said = format!("{} is there already and would be left as it is", options.name);
@@ -216,13 +219,13 @@ async fn create(options: &Create) -> anyhow::Result<()> {
             output.done(&format!("{} is there already and was left as it is", options.name), &collection)?;
             Ok(())
         }
-        Err(error) if is_precondition(&error) => Err(Ended::conflict(format!(
-            "the job collection {} is there already; --if-absent leaves it as it is",
-            options.name
-        ))
-        .into()),
+        Err(error) if is_precondition(&error) => Err(there_already(&options.name).into()),
         Err(error) => Err(error),
     }
+}
+
+fn there_already(name: &str) -> Ended {
+    Ended::conflict(format!("the job collection {name} is there already; --if-absent leaves it as it is"))
 }
 
 fn body(options: &Create) -> Result<Value, Refused> {

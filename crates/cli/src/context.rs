@@ -177,7 +177,7 @@ fn finish(contexts: &Contexts, dry_run: bool, done: &str) -> anyhow::Result<()> 
     let plain = Format { json: false, quiet: false };
     if dry_run {
         let file = contexts::path()?;
-        let said = format!("{done}, if this were no dry run; {} is as it was", file.display());
+        let said = format!("a dry run, {} is as it was; otherwise: {done}", file.display());
         return Ok(Output::new(plain).done(&said, &json!(null))?);
     }
     contexts.save()?;

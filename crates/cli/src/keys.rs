@@ -24,7 +24,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Print a new key, for PUNCTUAL_SECRETS_KEY or secrets.key-file
-    #[command(after_help = "Examples:\n  punctual keys generate")]
+    #[command(after_help = "Examples:\n  punctual keys generate\n  punctual keys generate > punctual.key")]
     Generate,
     /// Show the keys of a running server by their ids, and how many definitions each has sealed
     #[command(after_help = "Examples:\n  punctual keys status")]
@@ -79,9 +79,10 @@ impl Standing {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     match &options.command {
         Command::Generate => Ok(writeln!(io::stdout(), "{}", *Key::generate()?.text())?),
-        Command::Status(server) => {
-            client::wait(async { print(&ask(&server.client()?, Method::GET, "/api/keys").await?) })
-        }
+        Command::Status(server) => client::wait(async {
+            let standing = ask(&server.client()?, Method::GET, "/api/keys").await?;
+            print(&standing)
+        }),
         Command::Rotate(server) => client::wait(rotate(server)),
     }
 }

@@ -17,10 +17,10 @@ fn a_first_job() {
         .type_in("punctual job list")
         .type_in("punctual collection create default && punctual job list")
         .type_in("punctual collection delete default --yes -q")
-        .type_in("punctual job create nightly --every '1 day' --at 05:15 --start 2027-01-01 --url $ECHO")
+        .type_in("punctual job create nightly --every '1 day' --at 05:15 --start 2028-01-01 --url $ECHO")
         .type_in("punctual job create nightly --every '1 day' --at 05:15 --url $ECHO")
         .type_in("punctual job create nightly --if-absent --every '1 day' --at 05:15 --url $ECHO")
-        .type_in("punctual job create nightly --replace --every week --on mon-fri --at 05:15,17:15 --start 2027-01-01 --time-zone Europe/Paris --url $ECHO --retries 3 --retry-interval PT1M --on-error-url $ECHO/sorry --catch-up last --overlap skip")
+        .type_in("punctual job create nightly --replace --every week --on mon-fri --at 05:15,17:15 --start 2028-01-01 --time-zone Europe/Paris --url $ECHO --retries 3 --retry-interval PT1M --on-error-url $ECHO/sorry --catch-up last --overlap skip")
         .type_in("punctual job list")
         .type_in("punctual job list -q")
         .type_in("punctual job list --all --state disabled")
@@ -62,9 +62,9 @@ fn a_job_is_edited_and_nothing_is_lost() {
     let mut session = Session::start(&[]);
     let edit = "punctual job edit hello";
     session
-        .type_in("echo word | punctual job create hello --every day --start 2027-01-01 --url $ECHO --user clerk --secret-file - -q")
+        .type_in("echo word | punctual job create hello --every day --start 2028-01-01 --url $ECHO --user clerk --secret-file - -q")
         .type_in(&format!("{edit} --set recurrence.interval=2 --set state=Disabled --dry-run"))
-        .type_in(&format!("{edit} --set recurrence.interval=2 --set recurrence.endTime=2027-03-01"))
+        .type_in(&format!("{edit} --set recurrence.interval=2 --set recurrence.endTime=2028-03-01"))
         .type_in(&format!("{edit} --set recurrence.interval=2"))
         .type_in(&format!("{edit} --set recurrence.endTime=null"))
         .type_in(&format!("{edit} --set recurrence.interval=0"))
@@ -98,7 +98,7 @@ fn a_job_is_edited_and_nothing_is_lost() {
 fn many_at_once() {
     let mut session = Session::start(&[]);
     for name in ["a1", "a2", "b1"] {
-        let line = format!("punctual job create {name} -q --every day --start 2027-01-01 --url $ECHO");
+        let line = format!("punctual job create {name} -q --every day --start 2028-01-01 --url $ECHO");
         assert!(session.run(&line).status.success());
     }
     session
@@ -133,9 +133,9 @@ fn a_run_is_waited_for() {
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         (output.status.code(), said.concat())
     };
-    assert_eq!(run("punctual job create good -q --every day --start 2027-01-01 --url $ECHO").0, Some(0));
+    assert_eq!(run("punctual job create good -q --every day --start 2028-01-01 --url $ECHO").0, Some(0));
     let bad =
-        "punctual job create bad -q --every day --start 2027-01-01 --url http://127.0.0.1:1/ --retries 0";
+        "punctual job create bad -q --every day --start 2028-01-01 --url http://127.0.0.1:1/ --retries 0";
     assert_eq!(run(bad).0, Some(0));
     let (status, said) = run("punctual job run good --wait --timeout 60");
     assert!(status == Some(0) && said.starts_with("good ran. Http Action"), "{said}");
@@ -148,7 +148,7 @@ fn a_run_is_waited_for() {
 
     let (_, history) = run("punctual history bad");
     assert_eq!(history.lines().count(), 3, "a heading and two attempts: {history}");
-    assert!(history.lines().skip(1).all(|line| line.contains("failed    main    1")), "{history}");
+    assert!(history.lines().skip(1).all(|line| line.contains("failed  main    1")), "{history}");
     let (_, history) = run("punctual history bad --status completed");
     assert_eq!(history, "note: it has not run, or not like that\n");
     let (_, ledger) = run("punctual ledger --not-run --json");
@@ -186,16 +186,18 @@ fn contexts_say_where_commands_go() {
 fn a_dry_run_says_what_would_be_and_does_nothing() {
     let mut session = Session::start(&[]);
     session
-        .type_in("punctual job create j --every day --start 2027-01-01 --url $ECHO --dry-run")
-        .type_in("punctual job create j --every day --start 2027-01-01 --url nowhere --dry-run")
+        .type_in("punctual job create j --every day --start 2028-01-01 --url $ECHO --dry-run")
+        .type_in("punctual job create j --every day --start 2028-01-01 --url nowhere --dry-run")
         .type_in("punctual job create j --collection c --url $ECHO --dry-run")
         .type_in("punctual collection list")
-        .type_in("punctual job create j --every day --start 2027-01-01 --url $ECHO -q")
-        .type_in("punctual job create j --every day --start 2027-01-01 --url $ECHO --dry-run")
-        .type_in("punctual job create j --every '2 days' --start 2027-01-01 --url $ECHO --replace --dry-run")
+        .type_in("punctual job create j --every day --start 2028-01-01 --url $ECHO -q")
+        .type_in("punctual job create j --every day --start 2028-01-01 --url $ECHO --dry-run")
+        .type_in("punctual job create j --every '2 days' --start 2028-01-01 --url $ECHO --replace --dry-run")
         .type_in("punctual job create j --every day --url $ECHO --if-absent --dry-run")
         .type_in("punctual job run j --dry-run")
-        .type_in("punctual collection create c --plan p20premium --dry-run");
+        .type_in("punctual collection create c --plan p20premium --dry-run")
+        .type_in("punctual collection create default --dry-run")
+        .type_in("punctual collection create default --if-absent --dry-run");
     assert_snapshot!(session.transcript());
 }
 
@@ -295,7 +297,7 @@ fn shells_are_told_the_names_of_jobs() {
     let session = Session::start(&[]);
     assert!(
         session
-            .run("punctual job create nightly -q --every day --start 2027-01-01 --url $ECHO")
+            .run("punctual job create nightly -q --every day --start 2028-01-01 --url $ECHO")
             .status
             .success()
     );
@@ -304,8 +306,8 @@ fn shells_are_told_the_names_of_jobs() {
         assert!(String::from_utf8_lossy(&script.stdout).contains("PUNCTUAL_COMPLETE"), "{shell}");
     }
     let asked = session.run(
-        "source <(punctual completions bash); COMP_WORDS=(punctual job show ni); COMP_CWORD=3; \
-         COMP_TYPE=9 _clap_complete_punctual; echo ${COMPREPLY[@]}",
+        "set +u; source <(punctual completions bash); COMP_WORDS=(punctual job show ni); COMP_CWORD=3; \
+         COMP_TYPE=9 _clap_complete_punctual punctual ni show; echo ${COMPREPLY[@]}",
     );
     let said = String::from_utf8_lossy(&asked.stdout);
     assert_eq!(said.trim(), "nightly", "{}", String::from_utf8_lossy(&asked.stderr));

@@ -64,7 +64,7 @@ fn furnish(server: &Server, folder: &Path) {
         assert_eq!(server.call("PUT", &format!("{COLLECTIONS}/{name}?{VERSION}"), Some(&json!({}))).0, 201);
     }
     let job = json!({"properties": {
-        "startTime": "2027-01-01T00:00:00Z",
+        "startTime": "2028-01-01T00:00:00Z",
         "action": {"type": "Http", "request":
             {"method": "GET", "uri": format!("http://{}/api/echo", server.address)}},
         "recurrence": {"frequency": "day", "interval": 1}}});

@@ -13,6 +13,7 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
 use server::config::{Config, Flags, load};
+use store::SqliteStore;
 
 use crate::client;
 use crate::output::{Format, Output};
@@ -128,11 +129,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// How the secrets of jobs are kept.
 fn keys(config: &Config) -> Vec<Finding> {
-    let file = config.database();
-    vec![Finding::unknown(
-        "keys.secrets",
-        format!("secrets of jobs are kept readable in {}: whoever can read it can read them", file.display()),
-    )]
+    const CHECK: &str = "keys.secrets";
+    let database = config.database();
+    if !database.exists() {
+        return vec![Finding::ok(CHECK, "there is no store yet, and so no secret")];
+    }
+    let found = match SqliteStore::keys_of(&database) {
+        Ok(keys) if keys.is_empty() => Finding::warning(
+            CHECK,
+            format!("the secrets in {} are not sealed yet", database.display()),
+            "`punctual serve` seals them when it starts",
+        ),
+        Ok(keys) => {
+            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+            let keys = keys.join(", ");
+            Finding::ok(CHECK, format!("secrets are sealed; without the key {keys} nobody can open them"))
+        }
+        Err(error) => Finding::unknown(CHECK, error.to_string()),
+    };
+    vec![found]
 }
 
 fn print(format: Format, findings: &[Finding]) -> anyhow::Result<()> {

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::action::in_words;
 use crate::client::Going;
+use crate::collection;
 use crate::output::{Format, Output, text, time};
-use crate::target::{InCollection, Target, own_name, with};
+use crate::target::{DEFAULT_NAME, InCollection, Target, own_name, with};
 
 /// The options of `job list`.
 #[derive(Debug, Args)]
@@ -89,7 +90,11 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
             Ok(Going::On)
         });
         found.await?;
-    } else {
+    } else if options.place.names_collection()
+        || target.collection != DEFAULT_NAME
+        || collection::is_there(&target).await?
+    {
+        // The default collection comes with the first job; before that, there is none.
         collections.push(target);
     }
     for target in &collections {
@@ -111,6 +116,6 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         });
         added.await?;
     }
-    list.end("there is no such job")?;
+    list.end("there is no such job; `punctual job create NAME` makes one")?;
     Ok(())
 }

@@ -47,7 +47,8 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 /// Holds the keys of secrets. No setting of a file, since those are shown around and quoted in messages.
 pub const KEY_VARIABLE: &str = "PUNCTUAL_SECRETS_KEY";
 
-/// Variables that are no settings of the server, but tell the other commands where it is, and a secret of a job.
+/// Variables that are no settings of the server: the keys, and what tells the other commands where it is, and a secret of
+/// a job.
 const NO_SETTINGS: [&str; 5] =
     [CONFIG_VARIABLE, KEY_VARIABLE, "PUNCTUAL_SERVER", "PUNCTUAL_CONTEXT", "PUNCTUAL_SECRET"];
 

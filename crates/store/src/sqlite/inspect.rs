@@ -38,7 +38,8 @@ fn look(path: &Path) -> Outcome<Inspection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::tests::open;
+    use crate::conformance::keyring;
+    use crate::{SqliteSettings, SqliteStore};
 
     #[test]
     fn a_file_is_looked_at_while_a_server_uses_it() {
@@ -46,7 +47,7 @@ mod tests {
         let path = folder.path().join("punctual.db");
         assert!(inspect(&path).is_err(), "there is none");
         let now = "2027-01-01T00:00:00Z".parse().unwrap();
-        let store = open(&path, now).unwrap();
+        let store = SqliteStore::open(&path, SqliteSettings::new(keyring()), now).unwrap();
         let found = inspect(&path).unwrap();
         assert_eq!((found.schema, &found.faults), (found.newest_schema, &Vec::new()));
         drop(store);
@@ -58,7 +59,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("punctual.db");
         let now = "2027-01-01T00:00:00Z".parse().unwrap();
-        drop(open(&path, now).unwrap());
+        drop(SqliteStore::open(&path, SqliteSettings::new(keyring()), now).unwrap());
         let mut bytes = std::fs::read(&path).unwrap();
         let page = 4096;
         assert!(bytes.len() > 4 * page);

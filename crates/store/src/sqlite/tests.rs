@@ -39,7 +39,7 @@ impl Backend for Sqlite {
     }
 }
 
-pub(super) fn open(path: &Path, now: Timestamp) -> crate::Result<SqliteStore> {
+fn open(path: &Path, now: Timestamp) -> crate::Result<SqliteStore> {
     open_with(path, keyring(), now)
 }
 

@@ -1,8 +1,8 @@
 //! Keys: where they come from, and how one takes the place of another while the server runs.
 //!
 //! They come from the environment, from a file of the operator's, or from a file that the server makes for itself in its
-//! data folder. [`rotate`](Keys::rotate) puts another key first; [`reseal`](Keys::reseal) then seals what is there anew, a
-//! little at a time beside the work of the day, and lets the old key go. How far it has come only the store knows, so
+//! data folder. [`rotate`](Keys::rotate) puts another key first; what is there is then sealed anew, a
+//! little at a time beside the work of the day, and the old key let go. How far it has come only the store knows, so
 //! after a crash it goes on by itself.
 
 mod file;

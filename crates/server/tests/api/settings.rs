@@ -13,13 +13,15 @@ async fn settings_are_told_and_secrets_are_not() {
         ("PUNCTUAL_ENGINE_CALLS", "77"),
         ("PUNCTUAL_HTTP_TIMEOUT", "1500ms"),
         ("PUNCTUAL_PLANS_FREE_JOBS", "3"),
+        ("PUNCTUAL_EGRESS_DENY", "private"),
     ]);
     door.collection("c", "Standard").await;
     door.accepts("PUT", &job("c", "j"), &with(&[])).await;
     certify(&door).await;
     let found = door.get("/api/settings").await;
     assert!(!found.to_string().contains("s3cret"), "{found}");
-    assert_eq!((&found["version"], &found["egress"]), (&json!(server::VERSION), &Value::Null));
+    assert_eq!(found["version"], server::VERSION);
+    assert_eq!(found["egress"], json!({"allow": [], "deny": ["private"], "lift": []}));
     assert_eq!(found["listen"], door.config.listen.to_string());
     assert_eq!((&found["engine"]["calls"], &found["engine"]["drain"]), (&json!(77), &json!("25s")));
     assert_eq!(found["http"]["timeout"], "1500ms");

@@ -97,6 +97,6 @@ fn fill_one(given: &mut Value, stored: &Value, names: &[&str]) {
     }
 }
 
-fn member<'a>(object: &'a Map<String, Value>, names: Names) -> Option<&'a Value> {
+fn member(object: &Map<String, Value>, names: Names) -> Option<&Value> {
     object.iter().find(|(name, value)| is_named(name, names) && !value.is_null()).map(|(_, value)| value)
 }

@@ -18,7 +18,7 @@ const CERTIFICATES: u32 = 100;
 pub(super) async fn settings(app: &App, call: &Call) -> Answered {
     call.query.only(&[])?;
     let certificates = app.store.certificates(CERTIFICATES).await?;
-    let Config { listen, data, api, engine, http, retention, limits, .. } = &*app.config;
+    let Config { listen, data, api, engine, http, egress, retention, limits, .. } = &*app.config;
     let time = |time: Duration| duration::write(time);
     Ok(Answer::json(
         200,
@@ -49,9 +49,14 @@ pub(super) async fn settings(app: &App, call: &Call) -> Answered {
             },
             "http": {
                 "timeout": time(http.timeout),
+                "resolveTimeout": time(http.resolve_timeout),
                 "connectTimeout": time(http.connect_timeout),
+                "tlsTimeout": time(http.tls_timeout),
+                "answerTimeout": time(http.answer_timeout),
                 "maxRedirects": http.max_redirects,
                 "maxAnswer": http.max_answer,
+                "maxAnswerHeaders": http.max_answer_headers,
+                "maxAnswerHeaderLines": http.max_answer_header_lines,
             },
             "retention": {"keep": time(retention.keep), "historyPerJob": retention.history_per_job},
             "limits": {
@@ -67,8 +72,7 @@ pub(super) async fn settings(app: &App, call: &Call) -> Answered {
                 "name": limits.name,
             },
             "plans": plans(app),
-            // What may be called is fixed: nothing is set.
-            "egress": null,
+            "egress": egress,
             "certificates": certificates.iter().map(certificate).collect::<Vec<_>>(),
         }),
     ))

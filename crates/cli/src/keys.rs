@@ -10,8 +10,9 @@ use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use store::{Key, KeyId};
 
-use crate::client::{Client, Problem, Server};
+use crate::client::{self, Client, Problem};
 use crate::progress::Progress;
+use crate::target::Server;
 
 /// The options of `keys`.
 #[derive(Debug, Args)]
@@ -23,20 +24,23 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Print a new key, for PUNCTUAL_SECRETS_KEY or secrets.key-file
+    #[command(after_help = "Examples:\n  punctual keys generate\n  punctual keys generate > punctual.key")]
     Generate,
     /// Show the keys of a running server by their ids, and how many definitions each has sealed
+    #[command(after_help = "Examples:\n  punctual keys status")]
     Status(Server),
     /// Seal the secrets of a running server with another key
     #[command(after_help = ROTATION)]
     Rotate(Server),
 }
 
-const ROTATION: &str =
-    "Jobs go on running meanwhile. Where the server made its own key, it makes another. Where \
-secrets.key-file
+const ROTATION: &str = "Jobs go on running meanwhile. Where the server made its own key, it makes another. Where secrets.key-file
 names a file, put the new key before the old one there first. Where the keys come from the environment, the
 server has to be started again with the new one in front; this says how.
-It can be interrupted: the server goes on, and so does a server that is started again.";
+It can be interrupted: the server goes on, and so does a server that is started again.
+
+Examples:
+  punctual keys rotate";
 
 /// How often the server is asked how far it is.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -73,19 +77,18 @@ impl Standing {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
     match &options.command {
         Command::Generate => Ok(writeln!(io::stdout(), "{}", *Key::generate()?.text())?),
-        Command::Status(server) => runtime()?.block_on(async {
-            let standing = ask(&Client::new(server)?, Method::GET, "/api/keys").await?;
+        Command::Status(server) => client::wait(async {
+            let standing = ask(&server.client()?, Method::GET, "/api/keys").await?;
             print(&standing)
         }),
-        Command::Rotate(server) => runtime()?.block_on(rotate(server)),
+        Command::Rotate(server) => client::wait(rotate(server)),
     }
 }
 
 async fn rotate(server: &Server) -> anyhow::Result<()> {
-    let client = Client::new(server)?;
+    let client = server.client()?;
     let mut standing = match ask(&client, Method::POST, "/api/keys/rotate").await {
         Err(error) if is_of_environment(&error) => return advise(&client).await,
         other => other?,

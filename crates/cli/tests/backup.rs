@@ -73,7 +73,7 @@ fn a_copy_made_under_load_is_a_store_of_its_own() {
 fn a_server_that_is_not_there_is_said_to_be() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = backup("http://127.0.0.1:1", &["copy.db"], folder.path());
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(5));
     assert!(said(&output).contains("http://127.0.0.1:1 cannot be reached"), "{}", said(&output));
     for wrong in ["127.0.0.1:8042", "ftp://127.0.0.1", "nothing"] {
         let output = backup(wrong, &["copy.db"], folder.path());

@@ -260,7 +260,7 @@ fn every_fault_is_told_and_nothing_is_written() {
     let mut template = self::template();
     template["resources"][0]["properties"]["quota"]["maxJobCount"] = json!(1);
     let refused = run(&server, &arguments, &template.to_string());
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(4), "{}", said(&refused));
     assert!(said(&refused).contains("holds at most 1 jobs"), "{}", said(&refused));
     assert!(everything(&server).is_empty());
 
@@ -278,7 +278,7 @@ fn every_fault_is_told_and_nothing_is_written() {
     }
     let away = ["--server", "http://127.0.0.1:1"];
     let refused = run(&server, &[&arguments[..], &away].concat(), &self::template().to_string());
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(5), "{}", said(&refused));
     server.kill();
 }
 

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 use tracing_subscriber::EnvFilter;
 
-use crate::app::App;
+use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
 use crate::{VERSION, demo, http, keys};
 
@@ -24,9 +24,6 @@ pub struct Options {
     /// Fill an empty store with examples.
     pub demo: bool,
 }
-
-/// The file of the embedded store, in the data folder.
-const DATABASE: &str = "punctual.db";
 
 /// Starts logging, to standard error.
 pub fn init_logging(config: &Config) -> anyhow::Result<()> {
@@ -43,7 +40,7 @@ pub fn init_logging(config: &Config) -> anyhow::Result<()> {
 }
 
 /// Serves until told to stop, then finishes what is under way.
-pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
+pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     if !config.listen.ip().is_loopback() {
         bail!(
             "listen: {} is not a loopback address; without authentication the server is for this machine only \
@@ -56,7 +53,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     std::fs::create_dir_all(&config.data)
         .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let database = config.data.join(DATABASE);
+    let database = config.database();
     let (keyring, source) = keys::load(&config, &SqliteStore::keys_of(&database)?)?;
     let settings =
         SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::new(keyring) };
@@ -66,8 +63,11 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
+    // The port may have been left to the machine.
+    config.listen = address;
 
-    let app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
+    let mut app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
+    app.trials = Some(Arc::new(Trials::new(runner.clone())));
     if options.demo {
         demo::fill(&app, address).await?;
     }

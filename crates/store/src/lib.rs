@@ -41,7 +41,7 @@ pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
-pub use sqlite::{Durability, SqliteSettings, SqliteStore};
+pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -254,6 +254,21 @@ pub struct Retention {
     pub history_per_job: u32,
 }
 
+/// A client certificate of a job, or of one of its error actions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCertificate {
+    /// The collection's path.
+    pub collection: CollectionPath,
+    /// The job's name.
+    pub job: String,
+    /// Its last moment.
+    pub expiration: Timestamp,
+    /// Whose it is.
+    pub subject: String,
+    /// SHA-1 of it.
+    pub thumbprint: String,
+}
+
 /// How a span of time went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tallied {
@@ -360,6 +375,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// How many jobs there are in each state.
     async fn job_states(&self) -> Result<JobStates>;
+
+    /// The client certificates of jobs, the first to expire first.
+    async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>>;
 
     /// All jobs of a collection, for a change that must suit each of them.
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;

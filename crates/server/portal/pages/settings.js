@@ -48,9 +48,7 @@ function draw(settings) {
       'section',
       { class: 'card' },
       h('h2', {}, 'What calls may reach'),
-      egress
-        ? facts(flat(egress))
-        : h('p', { class: 'faint' }, 'Everything but link-local addresses and the metadata addresses of clouds.'),
+      reach(egress),
     ),
     h(
       'div',
@@ -71,6 +69,23 @@ function draw(settings) {
         ),
     ),
   ];
+}
+
+/** The egress policy in words: what is always refused, then what the operator has set. */
+function reach({ allow, deny, lift }) {
+  const lifted = new Set(lift);
+  const refused = [
+    !lifted.has('link-local') && 'link-local addresses',
+    !lifted.has('metadata') && 'the metadata addresses of clouds',
+  ].filter(Boolean);
+  const entries = (list) => h('code', { class: 'breakable' }, list.join(', '));
+  return facts(
+    [
+      ['Allowed', allow.length ? entries(allow) : 'everything that is not refused'],
+      ['Refused', deny.length ? entries(deny) : 'nothing by the operator'],
+      refused.length && ['Always refused', refused.join(' and ')],
+    ].filter(Boolean),
+  );
 }
 
 function certificateTable(list) {

@@ -8,6 +8,7 @@ mod jobs;
 mod names;
 pub mod overview;
 mod preconditions;
+mod test_call;
 mod upcoming;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use store::Store;
 use wire::dialect::EnumCase;
 
 pub use preconditions::{Preconditions, etag};
+pub use test_call::{Called, Trials};
 
 use crate::config::Config;
 use crate::http::Hosts;
@@ -47,6 +49,10 @@ pub struct App {
     pub live: Arc<Live>,
     /// The names under which it is served.
     pub hosts: Hosts,
+    /// Who makes calls to try out; `None` where nobody does.
+    pub trials: Option<Arc<Trials>>,
+    /// How the server is set.
+    pub config: Arc<Config>,
     /// Since when.
     pub started_at: Timestamp,
     /// The keys of secrets.
@@ -67,6 +73,8 @@ impl App {
             enum_case: config.api.enum_case.into(),
             live: Arc::default(),
             hosts: Hosts::of(config.listen, &config.api.hosts),
+            trials: None,
+            config: Arc::new(config.clone()),
             started_at,
             keys: Arc::new(Keys::new(Source::Environment)),
         }
@@ -80,12 +88,7 @@ impl App {
 
     /// With the settings of the default configuration.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        let (plans, limits) = (Plans::default(), Limits::default());
-        let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        let (live, hosts, started_at) = (Arc::default(), Hosts::Any, clock.now());
-        let keys = Arc::new(Keys::new(Source::Environment));
-        let job_bytes = 16 << 10;
-        Self { store, clock, plans, limits, job_bytes, budget, enum_case, live, hosts, started_at, keys }
+        Self { hosts: Hosts::Any, ..Self::configured(&Config::default(), store, clock) }
     }
 }
 

@@ -47,8 +47,10 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 /// Holds the keys of secrets. No setting of a file, since those are shown around and quoted in messages.
 pub const KEY_VARIABLE: &str = "PUNCTUAL_SECRETS_KEY";
 
-/// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is.
-const NO_SETTINGS: [&str; 3] = [CONFIG_VARIABLE, KEY_VARIABLE, "PUNCTUAL_SERVER"];
+/// Variables that are no settings of the server: the keys, and what tells the other commands where it is, and a secret of
+/// a job.
+const NO_SETTINGS: [&str; 5] =
+    [CONFIG_VARIABLE, KEY_VARIABLE, "PUNCTUAL_SERVER", "PUNCTUAL_CONTEXT", "PUNCTUAL_SECRET"];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
 const OPEN: [&str; 3] = ["storage-queue.accounts", "service-bus.namespaces", "oauth.tenants"];

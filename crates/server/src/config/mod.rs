@@ -4,7 +4,7 @@
 //! not exist. A file, then environment variables, then flags are laid over it, and a fault in any of them ends the start
 //! with the key's name, where it was set, and what is allowed.
 
-mod duration;
+pub(crate) mod duration;
 mod layers;
 mod oauth;
 mod queues;
@@ -27,6 +27,9 @@ pub use secrets::Secrets;
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
+
+/// The file of the embedded store, in the data folder.
+const DATABASE: &str = "punctual.db";
 
 /// Everything an operator may set.
 #[derive(Debug, Clone, Deserialize)]
@@ -278,7 +281,20 @@ impl From<PlanLimits> for model::PlanLimits {
     }
 }
 
+impl Default for Config {
+    /// The default configuration.
+    fn default() -> Self {
+        load(&Flags::default(), std::iter::empty())
+            .expect("the default configuration: it is compiled in, and a test reads it")
+    }
+}
+
 impl Config {
+    /// The file of the embedded store.
+    pub fn database(&self) -> PathBuf {
+        self.data.join(DATABASE)
+    }
+
     /// The plans, as the model knows them.
     pub fn plans(&self) -> model::Plans {
         model::Plans {

@@ -52,6 +52,10 @@ pub(crate) enum Resource {
     Preview,
     /// When a stored job runs next.
     Upcoming,
+    /// Makes a call to try it out.
+    TestCall,
+    /// How the server is set.
+    Settings,
     /// A copy of the whole store.
     Backup,
     /// The keys of secrets.
@@ -91,6 +95,8 @@ impl Resource {
             ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
+            ["api", "test-call"] => Some(Self::TestCall),
+            ["api", "settings"] => Some(Self::Settings),
             ["api", "backup"] => Some(Self::Backup),
             ["api", "keys"] => Some(Self::Keys),
             ["api", "keys", "rotate"] => Some(Self::RotateKeys),
@@ -190,6 +196,7 @@ impl Resource {
             Self::Switch(..)
             | Self::Run(..)
             | Self::Preview
+            | Self::TestCall
             | Self::Backup
             | Self::RotateKeys
             | Self::Import
@@ -226,6 +233,8 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::TestCall
+            | Self::Settings
             | Self::Backup
             | Self::Keys
             | Self::RotateKeys
@@ -247,6 +256,8 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::TestCall
+            | Self::Settings
             | Self::Backup
             | Self::Keys
             | Self::RotateKeys
@@ -274,6 +285,14 @@ impl Resource {
             | Self::Run(..)
             | Self::History(..) => Versions::Scheduler,
         }
+    }
+}
+
+/// The job that an id names.
+pub(crate) fn job_of_id(id: &str) -> Option<(CollectionPath, String)> {
+    match Resource::of(id) {
+        Some(Resource::Job(path, name)) => Some((path, name)),
+        _ => None,
     }
 }
 

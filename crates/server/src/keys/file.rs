@@ -44,13 +44,21 @@ pub(super) fn create(path: &Path, keyring: &Keyring) -> io::Result<bool> {
 /// A durable file that has not its name yet.
 fn write_beside(path: &Path, keyring: &Keyring) -> io::Result<PathBuf> {
     let partial = PathBuf::from(format!("{}.{}.partial", path.display(), std::process::id()));
-    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+    let written = write_durably(&partial, keyring);
+    if written.is_err() {
+        // Only tidying up; the error says what is wrong.
+        let _ = fs::remove_file(&partial);
+    }
+    written.map(|()| partial)
+}
+
+fn write_durably(path: &Path, keyring: &Keyring) -> io::Result<()> {
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     // One that was left behind keeps the mode it had.
     file.set_permissions(fs::Permissions::from_mode(0o600))?;
     file.write_all(HEAD.as_bytes())?;
     file.write_all(keyring.text().as_bytes())?;
-    file.sync_all()?;
-    Ok(partial)
+    file.sync_all()
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {

@@ -1,12 +1,13 @@
 //! Keys: where they come from, and how one takes the place of another while the server runs.
 //!
 //! They come from the environment, from a file of the operator's, or from a file that the server makes for itself in its
-//! data folder. [`rotate`](Keys::rotate) puts another key first; [`reseal`](Keys::reseal) then seals what is there anew, a
-//! little at a time beside the work of the day, and lets the old key go. How far it has come only the store knows, so
+//! data folder. [`rotate`](Keys::rotate) puts another key first; what is there is then sealed anew, a
+//! little at a time beside the work of the day, and the old key let go. How far it has come only the store knows, so
 //! after a crash it goes on by itself.
 
 mod file;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -109,8 +110,14 @@ fn missing(needed: &[KeyId], path: &Path) -> String {
 
 fn make(path: &Path) -> anyhow::Result<Keyring> {
     let keyring = Keyring::new(Key::generate()?, []);
-    let made = file::create(path, &keyring);
-    if !made.with_context(|| format!("{}: the key cannot be written", path.display()))? {
+    let made = file::create(path, &keyring).map_err(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::StorageFull => "There is no room on the disk; free some space",
+            _ => "The folder must exist and be writable for this user",
+        };
+        anyhow::anyhow!("{}: the key cannot be written ({error}). {remedy}", path.display())
+    })?;
+    if !made {
         // Another server was faster; only one of us will get the store.
         return read(&Source::Managed(path.to_owned()));
     }

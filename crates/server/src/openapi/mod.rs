@@ -74,6 +74,8 @@ mod tests {
         Resource::Events => "/api/events",
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
+        Resource::TestCall => "/api/test-call",
+        Resource::Settings => "/api/settings",
         Resource::Backup => "/api/backup",
         Resource::Keys => "/api/keys",
         Resource::RotateKeys => "/api/keys/rotate",

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use actions::scripted::Scripted;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use engine::{Engine, SimulatedClock};
 use model::{Clock, Timestamp};
 use serde_json::{Value, json};
-use server::app::App;
+use server::app::{App, Trials};
 use server::config::{Config, Flags, load};
 use server::keys::Source;
 use store::conformance::keyring;
@@ -64,7 +65,8 @@ impl Door {
         let store: Arc<dyn Store> = Arc::new(store.expect("opened"));
         let keys = folder.path().join("keys");
         std::fs::write(&keys, keyring().text().as_str()).expect("written");
-        let app = App::configured(&config, store, clock).with_keys(Source::Managed(keys));
+        let mut app = App::configured(&config, store, clock).with_keys(Source::Managed(keys));
+        app.trials = Some(Arc::new(Trials::new(Arc::new(Scripted::succeeding()))));
         Self { router: server::http::router(app.clone()), app, config, _folder: folder }
     }
 

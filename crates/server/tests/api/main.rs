@@ -5,7 +5,8 @@
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `overviews`
-//! about how it went; `portal` is about the pages, and about pages of others.
+//! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
+//! pages, and about pages of others.
 
 mod described;
 mod door;
@@ -24,8 +25,10 @@ mod previews;
 mod races;
 mod rates;
 mod searches;
+mod settings;
 mod surroundings;
 mod switched;
+mod trials;
 mod versions;
 mod watched;
 mod world;

@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::door::{Answer, Door, collection, job};
+use super::door::{Answer, Door, collection, id, job};
 use break_json::Broken;
 
 type Verdict = Result<(), TestCaseError>;
@@ -159,6 +159,17 @@ fn bodies_of_previews() {
             prop_assert!((1..=3).contains(&occurrences), "{}", answer.body);
         }
         Ok(())
+    });
+}
+
+#[test]
+fn bodies_of_test_calls() {
+    let calls = examples::jobs()
+        .into_iter()
+        .map(|job| json!({"action": job["properties"]["action"], "job": id("c", "j")}));
+    World::hold(&break_json::broken(calls.collect()), async |door, broken| {
+        let answer = send(door, "POST", "/api/test-call", broken.bytes).await;
+        is_usable(&answer)
     });
 }
 

@@ -6,6 +6,7 @@
 //! A new behaviour is a function in the module of its subject and a name in the list below.
 
 pub mod accounting;
+pub mod certificates;
 pub mod changes;
 pub mod claims;
 pub mod groups;
@@ -73,6 +74,8 @@ macro_rules! conformance {
                 found_jobs_are_sorted_and_paged,
                 the_soonest_jobs_come_first,
                 jobs_are_counted_by_state;
+            certificates:
+                certificates_are_listed_by_their_end;
             groups:
                 groups_are_found_in_any_case,
                 groups_are_sorted_filtered_and_paged,

@@ -14,7 +14,7 @@ use super::executions::{self, ExecutionRow, Restored};
 use super::fault::{Fault, Outcome};
 use super::jobs::{self, JobRow};
 use super::writer::Work;
-use super::{collections, known, ledger, revisions};
+use super::{certificates, collections, known, ledger, revisions};
 use crate::seal::KeyId;
 use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
 
@@ -93,6 +93,7 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
     let sealed = work.sealer.keyring().seal(&write.definition, JobId(id))?;
     db.prepare_cached("INSERT INTO definitions (job_id, definition, sealed_by) VALUES (?1, ?2, ?3)")?
         .execute(params![id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
+    certificates::list(db, id, &write.definition)?;
     db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
         .execute(params![collection])?;
     work.ring |= due_at.is_some();
@@ -162,6 +163,7 @@ fn update(
     let sealed = work.sealer.keyring().seal(&write.definition, JobId(row.id))?;
     db.prepare_cached("UPDATE definitions SET definition = ?2, sealed_by = ?3 WHERE job_id = ?1")?
         .execute(params![row.id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
+    certificates::list(db, row.id, &write.definition)?;
     work.ring |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
 }

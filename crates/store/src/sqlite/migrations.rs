@@ -65,7 +65,13 @@ pub(super) fn make_old(db: &Connection, version: usize) {
     db.pragma_update(None, "user_version", version as i64).unwrap();
 }
 
-fn version(db: &Connection) -> Outcome<usize> {
+/// The version of the schema that this program writes.
+pub(super) fn newest() -> usize {
+    MIGRATIONS.len()
+}
+
+/// The version of a file's schema.
+pub(super) fn version(db: &Connection) -> Outcome<usize> {
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
@@ -73,6 +79,57 @@ fn version(db: &Connection) -> Outcome<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The certificates of jobs that were written before they were listed are listed.
+    #[test]
+    fn certificates_of_earlier_schemas_are_listed() {
+        let mut db = Connection::open_in_memory().unwrap();
+        for migration in &MIGRATIONS[..3] {
+            db.execute_batch(migration).unwrap();
+        }
+        db.pragma_update(None, "application_id", APPLICATION).unwrap();
+        db.pragma_update(None, "user_version", 3).unwrap();
+        // The object of an action, left open for what follows.
+        let certificate = |name: &str, at: &str| {
+            format!(
+                r#"{{"call": {{"Http": {{"https": true, "request": {{"uri": "u", "method": "GET", "authentication":
+                   {{"ClientCertificate": {{"pfx": "p", "password": "w", "thumbprint": "{name}", "subject": "CN={name}",
+                   "expiration": "{at}"}}}}}}}}}}"#
+            )
+        };
+        let definition = format!(
+            r#"{{"action": {}, "on_error": {}}}}}"#,
+            certificate("A", "2027-01-01T00:00:00Z"),
+            certificate("B", "2028-01-01T00:00:00Z") + "}"
+        );
+        db.execute_batch(
+            "INSERT INTO collections (id, subscription_key, group_key, name_key, document, plan, enabled, revision)
+               VALUES (1, 's', 'g', 'c', '{}', 'standard', 1, 1);
+             INSERT INTO jobs (id, collection_id, name, name_key, seed, state, ahead, executions, failures, faulted,
+               next_number, last_faulted, generation, revision)
+               VALUES (7, 1, 'j', 'j', x'00', 0, 1, 0, 0, 0, 0, 0, 1, 1), (8, 1, 'k', 'k', x'00', 0, 1, 0, 0, 0, 0, 0, 1, 1);
+             INSERT INTO definitions (job_id, definition)
+               VALUES (8, '{\"action\": {\"call\": {\"Http\": {\"request\": {\"uri\": \"u\"}}}}}');",
+        )
+        .unwrap();
+        db.execute("INSERT INTO definitions (job_id, definition) VALUES (7, ?1)", [&definition]).unwrap();
+        run(&mut db).unwrap();
+        let mut statement =
+            db.prepare("SELECT job_id, depth, expires_at, subject, thumbprint FROM certificates").unwrap();
+        let found: Vec<(i64, i64, i64, String, String)> = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        let ticks = |text: &str| super::super::codec::ticks(text.parse().unwrap());
+        assert_eq!(
+            found,
+            [
+                (7, 0, ticks("2027-01-01T00:00:00Z"), "CN=A".to_owned(), "A".to_owned()),
+                (7, 1, ticks("2028-01-01T00:00:00Z"), "CN=B".to_owned(), "B".to_owned()),
+            ]
+        );
+    }
 
     /// What was written before entries were filed is found afterwards, and serials go on.
     #[test]

@@ -5,14 +5,16 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `search` (all jobs), `tallies`, `prune`, `snapshot`, `keys`, and `unsealed` for stores of
-//! earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and write what it says.
+//! `filing` (both by job), `search` (all jobs), `certificates`, `tallies`, `prune`, `snapshot`, `keys`, and `unsealed` for
+//! stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
+//! write what it says.
 //!
 //! # What is only in memory
 //!
 //! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune` and
 //! `filing`. None of it has to survive: after a crash, claims are handed out again.
 
+mod certificates;
 mod changes;
 mod claims;
 mod codec;
@@ -23,6 +25,7 @@ mod fault;
 mod filing;
 mod groups;
 mod history;
+mod inspect;
 mod jobs;
 mod keys;
 mod known;
@@ -40,6 +43,8 @@ mod tests;
 mod tickets;
 mod unsealed;
 mod writer;
+
+pub use inspect::{Inspection, inspect};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,8 +64,8 @@ use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Page, Result, Retention, Revision,
-    Snapshot, Store, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
-    Tallied, Written,
+    Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
+    StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -240,6 +245,10 @@ impl Store for SqliteStore {
 
     async fn job_states(&self) -> Result<JobStates> {
         self.readers.run(|db, _| search::job_states(db)).await
+    }
+
+    async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {
+        self.readers.run(move |db, _| certificates::certificates(db, top)).await
     }
 
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {

@@ -127,7 +127,8 @@ mod tests {
     }
 
     /// A file with the schema of before: a thousand jobs, some deleted again, one execution with a definition of its own.
-    fn old_store(file: &Path) {
+    /// It keeps its log as long as it is held.
+    fn old_store(file: &Path) -> Connection {
         let db = Connection::open(file).unwrap();
         db.pragma_update(None, "journal_mode", "wal").unwrap();
         // Nobody pulls the plug on a test.
@@ -164,6 +165,7 @@ mod tests {
         // What was deleted lingers in pages that are free now.
         db.execute("DELETE FROM definitions WHERE job_id > 1200", []).unwrap();
         db.execute("UPDATE definitions SET definition = 'unreadable' WHERE job_id = 7", []).unwrap();
+        db
     }
 
     fn occurrences(folder: &Path, what: &str) -> usize {
@@ -176,7 +178,8 @@ mod tests {
     async fn a_store_of_before_is_sealed_without_a_trace() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("punctual.db");
-        old_store(&file);
+        let _as_if_killed = old_store(&file);
+        assert!(folder.path().join("punctual.db-wal").metadata().unwrap().len() > 0, "there is a log");
         assert!(occurrences(folder.path(), "hunter-") > 1_200, "it can be found where it is");
         assert!(occurrences(folder.path(), "hunter-1450-secret") > 0, "also where it was deleted");
 
@@ -203,7 +206,7 @@ mod tests {
     async fn sealing_goes_on_where_it_was_interrupted() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("punctual.db");
-        old_store(&file);
+        drop(old_store(&file));
         {
             let mut db = Connection::open(&file).unwrap();
             migrations::run(&mut db).unwrap();

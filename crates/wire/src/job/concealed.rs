@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::write;
 
 /// Where an action keeps its secrets.
-const SECRETS: [&[&str]; 7] = [
+pub(super) const SECRETS: [&[&str]; 7] = [
     &["request", "authentication", "password"],
     &["request", "authentication", "pfx"],
     &["request", "authentication", "secret"],

@@ -43,6 +43,8 @@ fn path() -> impl Strategy<Value = String> {
         "/api/ledger",
         "/api/overview",
         "/api/jobs",
+        "/api/test-call",
+        "/api/settings",
         "/api/preview",
         "/api/upcoming",
         "/api",

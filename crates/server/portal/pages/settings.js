@@ -44,12 +44,7 @@ function draw(settings) {
       certificates.length ? certificateTable(certificates) : h('p', { class: 'faint' }, 'No job uses one.'),
     ),
     h('section', { class: 'card' }, h('h2', {}, 'Plans'), planTable(plans)),
-    h(
-      'section',
-      { class: 'card' },
-      h('h2', {}, 'What calls may reach'),
-      reach(egress),
-    ),
+    h('section', { class: 'card' }, h('h2', {}, 'What calls may reach'), reach(egress)),
     h(
       'div',
       { class: 'columns' },

@@ -50,18 +50,7 @@ function draw(settings) {
       { class: 'columns' },
       Object.entries(rest)
         .filter(([, value]) => value && typeof value === 'object' && !Array.isArray(value))
-        .map(([name, value]) =>
-          h(
-            'section',
-            { class: 'card' },
-            h(
-              'h2',
-              {},
-              words(name).replace(/^./, (letter) => letter.toUpperCase()),
-            ),
-            facts(flat(value)),
-          ),
-        ),
+        .map(([name, value]) => h('section', { class: 'card' }, h('h2', {}, words(name)), facts(flat(value)))),
     ),
   ];
 }
@@ -160,9 +149,13 @@ function planTable(plans) {
   );
 }
 
-/** `callsPerTarget` as `calls per target`. */
+/** `callsPerTarget` as `Calls per target`. */
 const words = (name) =>
-  name.replace(/[-_]/g, ' ').replace(/([a-z0-9])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
+  name
+    .replace(/[-_]/g, ' ')
+    .replace(/([a-z0-9])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`)
+    .replace(/^(api|uri|http)$/, (all) => all.toUpperCase())
+    .replace(/^./, (letter) => letter.toUpperCase());
 
 function shown(value) {
   if (value === null || value === undefined) return '–';

@@ -64,8 +64,9 @@ export function jobTable(place, { collection } = {}) {
 
   const load = async () => {
     const page = await get(`/api/jobs${parameters()}`, { signal: abort.signal });
-    total = page.total ?? page.value.length;
     shown = page.value.filter((job) => !isHeld(job.id));
+    // What is about to be deleted is not counted either.
+    total = page.total - (page.value.length - shown.length);
     // The last page may have vanished under us.
     if (!page.value.length && view.skip > 0 && total > 0) {
       view.skip = Math.floor((total - 1) / TOP) * TOP;

@@ -38,7 +38,7 @@ export function collectionForm({
     plan: choice(PLANS, collection?.properties.sku.name ?? 'Standard'),
     location: text({ value: collection?.location ?? 'Local' }),
     jobs: text({ type: 'number', min: 1, value: quota.maxJobCount ?? '', placeholder: 'as the plan allows' }),
-    frequency: choice(FREQUENCIES, quota.maxRecurrence?.frequency ?? ''),
+    frequency: choice(FREQUENCIES, quota.maxRecurrence?.frequency ?? '', { 'aria-label': 'Unit' }),
     interval: text({
       type: 'number',
       min: 1,

@@ -30,7 +30,24 @@ const DEEP_BASIC: &str = "planted/deep+basic Pa55";
 const DEEP_OAUTH: &str = "planted/deep+oauth Secr3t";
 const IMPORTED: &str = "planted/imported+Pa55 word";
 const MISPLACED: &str = "planted/misplaced+Pa55 word";
-const TEXTS: [&str; 9] = [BASIC, PFX_PASSWORD, OAUTH, SAS, BUS, DEEP_BASIC, DEEP_OAUTH, IMPORTED, MISPLACED];
+const TRIED: &str = "planted/tried+Pa55 word";
+// Signing secrets are written in Base64; what is searched for is what it stands for, in all forms.
+const SIGNING: &str = "planted/signing+Secr3t ~ of 32 bytes";
+const SIGNING_NEXT: &str = "planted/next+signing Secr3t ~ as well";
+const TEXTS: [&str; 12] = [
+    BASIC,
+    PFX_PASSWORD,
+    OAUTH,
+    SAS,
+    BUS,
+    DEEP_BASIC,
+    DEEP_OAUTH,
+    IMPORTED,
+    MISPLACED,
+    TRIED,
+    SIGNING,
+    SIGNING_NEXT,
+];
 
 /// All forms in which a text could lie somewhere.
 fn forms(text: &str) -> Vec<Vec<u8>> {
@@ -167,6 +184,11 @@ fn oauth(secret: &str) -> Value {
     json!({"type": "ActiveDirectoryOAuth", "tenant": "t", "audience": "a", "clientId": "c", "secret": secret})
 }
 
+fn signed() -> Value {
+    let secrets = [SIGNING, SIGNING_NEXT].map(|secret| format!("whsec_{}", BASE64_STANDARD.encode(secret)));
+    json!({"type": "Hmac", "secrets": secrets})
+}
+
 fn queue(account: &str) -> Value {
     json!({"type": "StorageQueue", "retryPolicy": {"retryType": "none"},
         "queueMessage": {"storageAccount": account, "queueName": "q", "sasToken": SAS, "message": "m"}})
@@ -192,6 +214,8 @@ fn actions(target: SocketAddr, pfx: Option<&[u8]>) -> Vec<Value> {
         http(&ok, &basic(BASIC)),
         http("http://127.0.0.1:1/", &basic(BASIC)),
         http(&ok, &oauth(OAUTH)),
+        http(&ok, &signed()),
+        under(http(&fail, &signed()), http(&fail, &signed())),
         queue("fine"),
         queue("fail"),
         bus("Queue", "NetMessaging"),
@@ -294,10 +318,12 @@ fn planted_secrets_are_found_in_calls_and_nowhere_else() {
     let actions = actions(target, pfx.as_deref());
     let log = folder.path().join("log");
     let (accounts, rest) = (format!("http://{target}/{{account}}"), format!("http://{target}/{{namespace}}"));
+    let authority = format!("http://{target}/authority");
     let settings = [
         ("PUNCTUAL_LOG_LEVEL", "trace"),
         ("PUNCTUAL_STORAGE_QUEUE_ENDPOINT", &*accounts),
         ("PUNCTUAL_SERVICE_BUS_REST", &rest),
+        ("PUNCTUAL_OAUTH_AUTHORITY", &authority),
         // Nobody is there.
         ("PUNCTUAL_SERVICE_BUS_AMQP", "amqp://127.0.0.1:1"),
     ];
@@ -322,8 +348,17 @@ fn planted_secrets_are_found_in_calls_and_nowhere_else() {
             seen.add(format!("answer to a wrong {method}"), answer);
         }
     }
+    for action in [http(&format!("http://{target}/ok"), &basic(TRIED)), signed()] {
+        let body = json!({"action": action}).to_string();
+        seen.add("answer to a trial call", raw(&server, "POST", "/api/test-call", &body));
+        seen.add("answer to a preview", raw(&server, "POST", "/api/preview", &body));
+    }
     let mut paths = vec![
         COLLECTION.replace('?', "/jobs?"),
+        "/".to_owned(),
+        "/api/jobs".to_owned(),
+        "/api/overview?span=hour".to_owned(),
+        "/api/settings".to_owned(),
         "/api/ledger".to_owned(),
         "/api/export?subscription=s".to_owned(),
         "/api/keys".to_owned(),
@@ -353,9 +388,13 @@ fn planted_secrets_are_found_in_calls_and_nowhere_else() {
     }
     assert_eq!(seen.places_of(b"TRACE"), ["the log"], "it is loud");
     let heard = heard.lock().expect("not poisoned").clone();
-    for carried in
-        [&*BASE64_STANDARD.encode(format!("{MARKER}:{BASIC}")), "sig=planted", "SharedAccessSignature"]
-    {
+    for carried in [
+        &*BASE64_STANDARD.encode(format!("{MARKER}:{BASIC}")),
+        "sig=planted",
+        "SharedAccessSignature",
+        "client_secret=planted",
+        "webhook-signature",
+    ] {
         assert!(holds(&heard, carried.as_bytes()), "{carried} was not sent");
     }
     for text in TEXTS {

@@ -19,9 +19,13 @@
 
 mod bell;
 mod claim;
+mod codec;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod decisions;
 mod group;
+mod known;
+mod rows;
 mod snapshot;
 mod sqlite;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use crate::Error;
+use crate::codec::Unreadable;
 
 /// What goes wrong inside this backend, before it is known where.
 #[derive(Debug)]
@@ -32,10 +33,16 @@ impl From<Error> for Fault {
     }
 }
 
+impl From<Unreadable> for Fault {
+    fn from(Unreadable(what): Unreadable) -> Self {
+        Self::Unreadable(what)
+    }
+}
+
 impl Fault {
     /// Names a value that cannot be read.
     pub(super) fn unreadable(place: &str, row: i64, why: impl std::fmt::Display) -> Self {
-        Self::Unreadable(format!("{place} of row {row}: {why}"))
+        Unreadable::at(place, row, why).into()
     }
 
     /// Whether the connection may be the cause, so that a new one should be tried.

@@ -10,21 +10,21 @@
 //!
 //! # What is only in memory
 //!
-//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune` and
+//! `tickets` (who has begun what), [`KnownJobs`](crate::known::KnownJobs) (definitions that were read already) and the hints of `prune` and
 //! `filing`. None of it has to survive: after a crash, claims are handed out again.
 
 mod changes;
 mod claims;
-mod codec;
 mod collections;
+mod columns;
 mod connection;
+mod definitions;
 mod executions;
 mod fault;
 mod filing;
 mod groups;
 mod history;
 mod jobs;
-mod known;
 mod ledger;
 mod migrations;
 mod prune;

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use rusqlite::{Connection, Params, params, params_from_iter};
 
-use super::codec::ticks;
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
 use super::writer::Work;
 use super::{changes, jobs};
 use crate::Retention;
+use crate::codec::ticks;
 
 /// The most rows of each kind that one call removes. Old rows lie side by side, but the lists that name them are spread
 /// over as many pages as there are jobs: 250 took 20 ms in a store with millions, and longer on a busy disk.

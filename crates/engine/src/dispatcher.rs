@@ -118,7 +118,7 @@ impl Dispatcher {
             };
             let attempt = Attempt { started_at, ended_at: clock.now().max(started_at), outcome };
             // Both receivers outlive the calls; if not, the process is ending and the next start repeats the attempt.
-            let _ = attempts.send(Attempted { id: claim.id, attempt });
+            let _ = attempts.send(Attempted { id: claim.id, attempt, ticket: claim.ticket.clone() });
             let _ = ended.send(lane);
         }
     }

@@ -25,9 +25,13 @@ pub mod conformance;
 mod decisions;
 mod group;
 mod known;
+mod lease;
+mod node;
+mod postgres;
 mod rows;
 mod snapshot;
 mod sqlite;
+mod sweeper;
 
 use async_trait::async_trait;
 use model::{
@@ -38,6 +42,8 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
+pub use node::{ClockOffset, Node};
+pub use postgres::{PostgresSettings, PostgresStore};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, SqliteSettings, SqliteStore};
 
@@ -53,6 +59,9 @@ pub enum Error {
     /// What is stored cannot be understood.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
+    /// This store does not do that; something else does.
+    #[error("the store does not do that: {0}")]
+    Unsupported(String),
     /// Anything else.
     #[error("the store failed: {0}")]
     Failed(String),
@@ -373,6 +382,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// How much is there.
     async fn census(&self) -> Result<Census>;
+
+    /// The nodes that share the store, sorted by name; none where only one process can use it.
+    async fn nodes(&self) -> Result<Vec<Node>>;
+
+    /// Says goodbye: what this process holds can be claimed by others at once. It claims nothing afterwards.
+    async fn leave(&self) -> Result<()>;
 
     /// Copies the whole store while it is in use; `None` while an earlier copy is still held.
     async fn snapshot(&self) -> Result<Option<Snapshot>>;

@@ -52,8 +52,8 @@ use self::tickets::Tickets;
 use self::writer::{Shared, Writer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, GroupWrite, HistoryQuery,
-    JobWrite, LedgerQuery, Page, Result, Retention, Revision, Snapshot, Store, StoredCollection, StoredGroup,
-    StoredHistory, StoredJob, StoredLedger, TagQuery, Written,
+    JobWrite, LedgerQuery, Node, Page, Result, Retention, Revision, Snapshot, Store, StoredCollection,
+    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -279,6 +279,15 @@ impl Store for SqliteStore {
                 })?)
             })
             .await
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>> {
+        Ok(Vec::new())
+    }
+
+    async fn leave(&self) -> Result<()> {
+        // There are no others.
+        Ok(())
     }
 
     async fn snapshot(&self) -> Result<Option<Snapshot>> {

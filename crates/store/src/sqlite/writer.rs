@@ -17,10 +17,10 @@ use tokio::sync::oneshot;
 
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
-use super::prune::Sweeper;
 use super::tickets::Tickets;
 use super::{SqliteSettings, claims, connection};
 use crate::known::KnownJobs;
+use crate::sweeper::Sweeper;
 use crate::{Bell, Error, Result};
 
 /// The most changes in one commit: bounds how long the first of them waits.

@@ -38,7 +38,7 @@
 //! [`Actions::run`](Runner::run) looks at the kind of call. For HTTP, `http` walks: `uri` reads the destination,
 //! `request` writes what is sent there, `connector` resolves the name, asks `egress` whether the address may be
 //! called, connects and speaks TLS; `redirect` decides where to go on, `answer` reads what came back up to a limit,
-//! and `message` writes the sentence for the history. Everything that can go wrong on the way is a `Fault`.
+//! and `message` writes the sentence for the history; `oauth` gets the tokens of actions that need one. Everything that can go wrong on the way is a `Fault`.
 //! `storage_queue` writes its own request and sends it with the same client, and so does `service_bus` for the REST
 //! endpoint; for AMQP it keeps links, over connections of the same connector.
 //!
@@ -55,6 +55,7 @@ mod egress;
 mod endpoints;
 mod fault;
 mod http;
+mod oauth;
 mod order;
 mod refusal;
 pub mod scripted;
@@ -71,6 +72,7 @@ use model::{Clock, Outcome, action::Call};
 
 pub use crate::{
     endpoints::Endpoints,
+    oauth::{Authority, OauthSettings},
     order::{Order, Target},
     service_bus::{Login, Namespace, ServiceBusSettings},
     settings::{ActionSettings, SettingsError},
@@ -100,8 +102,8 @@ pub struct Actions {
 }
 
 impl Actions {
-    /// Reads the machine's trusted certificates and makes ready; connects to nothing. The clock is for signatures, which
-    /// expire.
+    /// Reads the machine's trusted certificates and makes ready; connects to nothing. The clock is for signatures and
+    /// tokens, which expire.
     ///
     /// # Errors
     ///
@@ -110,8 +112,8 @@ impl Actions {
         let storage_accounts = settings.storage_accounts.clone();
         let schemes = ["http", "https"];
         storage_accounts.check("storage-queue.endpoint", "storage-queue.accounts.*", &schemes)?;
-        let service_bus = ServiceBus::new(&settings, clock)?;
-        Ok(Self { http: http::Http::new(settings)?, storage_accounts, service_bus })
+        let service_bus = ServiceBus::new(&settings, Arc::clone(&clock))?;
+        Ok(Self { http: http::Http::new(settings, clock)?, storage_accounts, service_bus })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{endpoints::Endpoints, service_bus::ServiceBusSettings};
+use crate::{endpoints::Endpoints, oauth::OauthSettings, service_bus::ServiceBusSettings};
 
 /// Limits and habits of outbound calls.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct ActionSettings {
     pub storage_accounts: Endpoints,
     /// Where namespaces of Service Bus are.
     pub service_bus: ServiceBusSettings,
+    /// Where tokens come from.
+    pub oauth: OauthSettings,
 }
 
 impl Default for ActionSettings {
@@ -51,6 +53,7 @@ impl Default for ActionSettings {
             extra_roots: Vec::new(),
             storage_accounts: Endpoints::public("https://{account}.queue.core.windows.net"),
             service_bus: ServiceBusSettings::default(),
+            oauth: OauthSettings::default(),
         }
     }
 }
@@ -65,7 +68,7 @@ pub enum SettingsError {
     #[error("max_response_headers: {0} bytes are too few, at least 8192 are needed")]
     MaxResponseHeaders(usize),
     /// An extra certificate cannot be read.
-    #[error("extra_roots: {0}")]
+    #[error("tls.ca-file: {0}")]
     ExtraRoots(String),
     /// An endpoint is no address.
     #[error("{setting}: {text:?} cannot be used: {why}")]

@@ -39,9 +39,13 @@ fn trusting(extra_roots: &[u8]) -> Result<ConfigBuilder<ClientConfig, WantsClien
     if roots.is_empty() {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
+    let before = roots.len();
     for certificate in CertificateDer::pem_slice_iter(extra_roots) {
         let certificate = certificate.map_err(|e| SettingsError::ExtraRoots(e.to_string()))?;
         roots.add(certificate).map_err(|e| SettingsError::ExtraRoots(e.to_string()))?;
+    }
+    if roots.len() == before && !extra_roots.is_empty() {
+        return Err(SettingsError::ExtraRoots("there is no certificate (PEM) in it".to_owned()));
     }
     Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -56,7 +60,9 @@ mod tests {
     fn an_extra_root_that_cannot_be_read_is_named() {
         let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let error = client_config(broken).unwrap_err().to_string();
-        assert!(error.starts_with("extra_roots: "), "{error}");
+        assert!(error.starts_with("tls.ca-file: "), "{error}");
+        let error = client_config(b"something else\n").unwrap_err().to_string();
+        assert_eq!(error, "tls.ca-file: there is no certificate (PEM) in it");
         assert!(client_config(b"").is_ok());
     }
 }

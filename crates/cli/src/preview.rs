@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 use recurrence::{DATE_TIME_FORMS, Draft, Fault, Faults, RecurrenceDraft, Rule, Timestamp, read_date_time};
+use wire::preview::Preview;
 
 use crate::document;
 use crate::refused::Refused;
@@ -72,10 +73,11 @@ fn time(text: &str) -> Result<Timestamp, String> {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let now = options.now.unwrap_or_else(crate::now);
-    let (rule, state) = match &options.cron {
-        Some(cron) => (cron_rule(cron, options, now)?, None),
-        None => job_rule(&document::read(file(options))?, now)?,
+    let preview = match &options.cron {
+        Some(cron) => Preview::of(cron_rule(cron, options, now)?, None),
+        None => job(&document::read(file(options))?, now)?,
     };
+    let rule = preview.rule();
     // One more than is shown, to know whether it was the last.
     let mut occurrences: Vec<_> = rule.occurrences().take(options.count as usize + 1).collect();
     let goes_on = occurrences.len() > options.count as usize;
@@ -88,9 +90,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         writeln!(out)?;
     } else {
         writeln!(out, "{}.\n", rule.describe())?;
-        table::write(&mut out, style::of(&io::stdout()), &rule, &occurrences)?;
-        writeln!(out, "{}", table::ending(&rule, &occurrences, goes_on))?;
-        for note in rule.remarks(&occurrences).into_iter().chain(about_state(state.as_deref())) {
+        table::write(&mut out, style::of(&io::stdout()), rule, &occurrences)?;
+        writeln!(out, "{}", table::ending(rule, &occurrences, goes_on))?;
+        for note in preview.remarks(&occurrences) {
             writeln!(out, "note: {note}")?;
         }
     }
@@ -113,8 +115,8 @@ fn file(options: &Options) -> &Path {
     }
 }
 
-/// The rule of a document, and the state of its job.
-fn job_rule(document: &serde_json::Value, now: Timestamp) -> Result<(Rule, Option<String>), Refused> {
+/// The preview of a document. What is ignored is said even when the rest is wrong.
+fn job(document: &serde_json::Value, now: Timestamp) -> Result<Preview, Refused> {
     let shape = wire::recurrence::recognise(document).map_err(|faults| refused(&faults))?;
     let reading = wire::recurrence::read(document, shape);
     let ignored = reading.ignored();
@@ -125,7 +127,7 @@ fn job_rule(document: &serde_json::Value, now: Timestamp) -> Result<(Rule, Optio
         style::say("warning", &format!("and {more} more like these"));
     }
     let rule = reading.rule(now).map_err(|faults| refused(&faults))?;
-    Ok((rule, reading.state().map(str::to_owned)))
+    Ok(Preview::of(rule, reading.state()))
 }
 
 /// The rule of a cron expression; its faults name the options.
@@ -149,13 +151,4 @@ fn cron_rule(cron: &str, options: &Options, now: Timestamp) -> Result<Rule, Refu
 
 fn refused(faults: &Faults) -> Refused {
     faults.iter().map(ToString::to_string).collect()
-}
-
-/// What a job's state says about its occurrences.
-fn about_state(state: Option<&str>) -> Option<String> {
-    match state?.to_ascii_lowercase().as_str() {
-        "disabled" => Some("The job is disabled: it does not run until it is enabled".to_owned()),
-        state @ ("completed" | "faulted") => Some(format!("The job is {state}: it does not run again")),
-        _ => None,
-    }
 }

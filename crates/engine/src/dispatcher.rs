@@ -23,6 +23,8 @@ use tracing::{debug, error};
 use uuid::Uuid;
 
 use crate::lanes::{Bounds, Lane, Lanes};
+use crate::settler::Ended;
+use crate::under_way::{Begun, UnderWay};
 
 type CallLane = Lane<Arc<str>, Target>;
 
@@ -35,7 +37,8 @@ pub(crate) struct Dispatcher {
     /// No sleep is longer than this, so that a clock that was set is noticed.
     pub(crate) longest_nap: Duration,
     pub(crate) claims: mpsc::Receiver<Claim>,
-    pub(crate) attempts: mpsc::UnboundedSender<Attempted>,
+    pub(crate) attempts: mpsc::UnboundedSender<Ended>,
+    pub(crate) under_way: Arc<UnderWay>,
     /// Begin nothing new.
     pub(crate) stop: CancellationToken,
 }
@@ -107,8 +110,11 @@ impl Dispatcher {
         ended: mpsc::UnboundedSender<CallLane>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (runner, clock, attempts) = (self.runner.clone(), self.clock.clone(), self.attempts.clone());
+        let under_way = self.under_way.clone();
         async move {
             let started_at = clock.now();
+            let (job, execution) = (claim.job.clone(), claim.execution.clone());
+            let entered = under_way.begin(Begun { job, execution, started_at });
             // A call that panics is a failed attempt, not a lost one.
             let outcome = match AssertUnwindSafe(carry_out(&*runner, &claim)).catch_unwind().await {
                 Ok(outcome) => outcome,
@@ -118,7 +124,12 @@ impl Dispatcher {
             };
             let attempt = Attempt { started_at, ended_at: clock.now().max(started_at), outcome };
             // Both receivers outlive the calls; if not, the process is ending and the next start repeats the attempt.
-            let _ = attempts.send(Attempted { id: claim.id, attempt, ticket: claim.ticket.clone() });
+            let begun = entered.begun.clone();
+            drop(entered);
+            let _ = attempts.send(Ended {
+                attempted: Attempted { id: claim.id, attempt, ticket: claim.ticket.clone() },
+                begun,
+            });
             let _ = ended.send(lane);
         }
     }

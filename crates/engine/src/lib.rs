@@ -12,6 +12,8 @@
 //! The claimer looks a horizon ahead, in batches; the dispatcher holds only those few seconds in memory, however many
 //! jobs are stored. Retries, error actions and runs asked for by hand enter at the same claim.
 //!
+//! Who wants to see it at work is handed an [`UnderWay`]: the attempts of this moment, and word of each.
+//!
 //! # Stopping
 //!
 //! [`Engine::stop`] has two stages: nothing new begins and what has not begun is handed back; then what is in flight
@@ -25,6 +27,7 @@ mod clock;
 mod dispatcher;
 mod lanes;
 mod settler;
+mod under_way;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +43,7 @@ use tracing::warn;
 
 pub use clock::{SimulatedClock, SystemClock};
 pub use lanes::Bounds;
+pub use under_way::{Begun, UnderWay, Word};
 
 /// What an operator may change.
 #[derive(Debug, Clone)]
@@ -90,6 +94,17 @@ impl Engine {
         clock: Arc<dyn Clock>,
         settings: Settings,
     ) -> Self {
+        Self::start_watched(store, runner, clock, settings, Arc::default())
+    }
+
+    /// The same; what is under way can be seen in `under_way`.
+    pub fn start_watched(
+        store: Arc<dyn Store>,
+        runner: Arc<dyn Runner>,
+        clock: Arc<dyn Clock>,
+        settings: Settings,
+        under_way: Arc<UnderWay>,
+    ) -> Self {
         let stop = CancellationToken::new();
         let batch = settings.batch as usize;
         // A full channel makes the claimer wait: what is due in the next seconds is bounded, not what is stored.
@@ -112,9 +127,10 @@ impl Engine {
             longest_nap: settings.longest_nap,
             claims: claimed,
             attempts,
+            under_way: under_way.clone(),
             stop: stop.clone(),
         };
-        let settler = settler::Settler { store: store.clone(), attempts: attempted, batch };
+        let settler = settler::Settler { store: store.clone(), attempts: attempted, batch, under_way };
         let cleaner = cleaner::Cleaner {
             store,
             clock,

@@ -44,6 +44,7 @@
 
 #![forbid(unsafe_code)]
 
+mod calendar;
 mod check;
 mod civil;
 mod compile;
@@ -64,6 +65,7 @@ mod speed;
 mod wall_clock;
 mod zone;
 
+pub use calendar::{ClockChange, Day, Turn};
 pub use cron::Cron;
 pub use date_time::{DATE_TIME_FORMS, read_date_time};
 pub use draft::{Draft, DstDraft, MonthlyOccurrenceDraft, RecurrenceDraft, ScheduleDraft};

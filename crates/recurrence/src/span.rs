@@ -59,7 +59,7 @@ impl Rule {
     }
 
     /// How many occurrences there are from one instant to another, that one left out.
-    fn count(&self, from: Timestamp, until: Timestamp) -> u64 {
+    pub(crate) fn count(&self, from: Timestamp, until: Timestamp) -> u64 {
         let until = self.not_after_end(until);
         let slots = self.plan().count(self.second(from.max(self.from())), self.second(until));
         let extra = self.extra().is_some_and(|extra| from <= extra && extra < until);

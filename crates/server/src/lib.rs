@@ -1,6 +1,6 @@
 //! Who may ask, and how?
 //!
-//! The API of Azure Scheduler over HTTP, the extensions under `/api/`, the configuration, and the life of the process.
+//! The API of Azure Scheduler over HTTP, the extensions under `/api/`, the portal, the configuration, and the life of the process.
 //! The rules of the product are in [`model`], the shapes of its JSON in [`wire`]; here they meet: [`app`] has the
 //! use-cases (load, decide, store), [`http`] finds the use-case of a request, [`serve()`] starts and stops it all.
 
@@ -10,7 +10,9 @@ pub mod app;
 pub mod config;
 mod demo;
 pub mod http;
+pub mod live;
 mod openapi;
+mod portal;
 pub mod problem;
 pub mod rates;
 mod serve;

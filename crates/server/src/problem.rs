@@ -53,6 +53,11 @@ impl Problem {
         Self::new(400, "BadRequest", message)
     }
 
+    /// 400 for a parameter of the query.
+    pub fn refused_parameter(name: &str, given: &str, allowed: &str) -> Self {
+        Self::bad_request(format!("{name}: '{given}' is not allowed here; allowed: {allowed}."))
+    }
+
     /// 400 for a body with faults.
     pub fn faulty(faults: Faults) -> Self {
         Self { message: faults.to_string(), faults: Some(faults), ..Self::bad_request("") }
@@ -97,6 +102,24 @@ impl Problem {
             "The api-version '{given}' is none; allowed: a date such as 2021-04-01, or 2021-04-01-preview."
         );
         Self::new(400, "InvalidApiVersionParameter", message)
+    }
+
+    /// 403: the page of a stranger asks, in the name of whoever looks at it.
+    pub fn foreign_page(sign: &str) -> Self {
+        let message = format!(
+            "A page of another origin may not change anything here ({sign}); allowed: pages of this server, and \
+             clients that are no browsers."
+        );
+        Self::new(403, "Forbidden", message)
+    }
+
+    /// 403: a name that somebody has made to point at this machine.
+    pub fn foreign_host(host: &str) -> Self {
+        let message = format!(
+            "The server does not answer under the name '{host}'; allowed: localhost, loopback addresses, and the names in \
+             the setting api.hosts."
+        );
+        Self::new(403, "Forbidden", message)
     }
 
     /// 404: the answer of the old resource manager to a collection that is not there.

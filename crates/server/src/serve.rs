@@ -67,8 +67,10 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions(), clock.clone())?);
-    let engine = Engine::start(store.clone(), runner, clock, config.engine());
+    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
+    let live = app.live.clone();
+    let under_way = live.under_way.clone();
+    let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);
 
     let stop = CancellationToken::new();
     let stopped = stop.clone().cancelled_owned();
@@ -90,6 +92,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     }
     info!("stopping: nothing new begins, what is under way may finish");
     stop.cancel();
+    live.stop();
     let all_ended = tokio::select! {
         ended = engine.stop() => ended,
         _ = interrupt.recv() => false,

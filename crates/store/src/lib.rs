@@ -29,6 +29,7 @@ mod lease;
 mod node;
 mod postgres;
 mod rows;
+mod search;
 mod snapshot;
 mod sqlite;
 mod sweeper;
@@ -44,6 +45,7 @@ pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use node::{ClockOffset, Node};
 pub use postgres::{PostgresSettings, PostgresStore};
+pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, SqliteSettings, SqliteStore};
 
@@ -333,6 +335,15 @@ pub trait Store: Send + Sync + 'static {
         state: Option<JobState>,
         page: Page,
     ) -> Result<Option<Vec<StoredJob>>>;
+
+    /// Jobs of all collections, as a query wants them.
+    async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs>;
+
+    /// The jobs that are due next, soonest first.
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>>;
+
+    /// How many jobs there are in each state.
+    async fn job_states(&self) -> Result<JobStates>;
 
     /// All jobs of a collection, for a change that must suit each of them.
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;

@@ -12,8 +12,9 @@
 //! Whether a well-formed job may be kept is not for this crate to say: [`model::admission`] does, and
 //! [`job::JobRequest::placed`] finds the place of its faults in the document.
 //!
-//! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`group::write`] and [`surroundings`] for what other providers served, [`list::write`] around
-//! them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
+//! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`group::write`] and
+//! [`surroundings`] for what other providers served, [`preview`],
+//! [`summary`] and [`live`] for what is only asked about, [`list::write`] around them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
 //! name of the recording stands beside each oddity, and `tests/recordings.rs` compares all of them.
 //!
 //! A secret has no way out of here: answers leave it out, faults do not show it, and the one document that holds it,
@@ -47,10 +48,13 @@ pub mod job;
 pub mod json;
 pub mod ledger;
 pub mod list;
+pub mod live;
 mod members;
 mod merge;
 pub mod path;
+pub mod preview;
 pub mod recurrence;
 mod regions;
+pub mod summary;
 pub mod surroundings;
 pub mod version;

@@ -3,40 +3,46 @@
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 
-use super::{Progress, message::KEPT_BYTES};
+use super::{Limits, Progress};
 use crate::fault::{Fault, Kind};
 
-/// Reads a body to its end and returns its beginning, which is all that the history keeps.
+/// Reads a body to its end and returns as much of its beginning as is kept.
 ///
 /// The end matters although it is not kept: an answer that breaks off is a failure, one that never ends is too, and
 /// only a connection that was read to the end can be used again.
-pub(crate) async fn read(mut body: Incoming, limit: u64, progress: &mut Progress) -> Result<Vec<u8>, Fault> {
+pub(crate) async fn read(
+    mut body: Incoming,
+    limits: &Limits,
+    progress: &mut Progress,
+) -> Result<Vec<u8>, Fault> {
     // A declared length is believed, if only to fail sooner.
-    if body.size_hint().lower() > limit {
-        return Err(too_large(limit));
+    if body.size_hint().lower() > limits.body {
+        return Err(too_large(limits.body));
     }
-    let mut kept = Kept::default();
+    let mut kept = Kept { beginning: Vec::new(), most: limits.kept };
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Fault::of_body(&error, &progress.so_far()))?;
         let Some(data) = frame.data_ref() else { continue };
         progress.body += data.len() as u64;
-        if progress.body > limit {
-            return Err(too_large(limit));
+        if progress.body > limits.body {
+            return Err(too_large(limits.body));
         }
         kept.take(data);
     }
-    Ok(kept.0)
+    Ok(kept.beginning)
 }
 
-/// The beginning of a body.
-#[derive(Default)]
-struct Kept(Vec<u8>);
+/// The beginning of a body, up to so many bytes.
+struct Kept {
+    beginning: Vec<u8>,
+    most: usize,
+}
 
 impl Kept {
     /// Takes of the next piece what there is room for.
     fn take(&mut self, piece: &[u8]) {
-        let room = KEPT_BYTES - self.0.len();
-        self.0.extend_from_slice(&piece[..piece.len().min(room)]);
+        let room = self.most - self.beginning.len();
+        self.beginning.extend_from_slice(&piece[..piece.len().min(room)]);
     }
 }
 
@@ -68,11 +74,11 @@ mod tests {
 
     #[test]
     fn only_the_beginning_is_kept_however_long_the_body() {
-        let mut kept = Kept::default();
+        let mut kept = Kept { beginning: Vec::new(), most: 4099 };
         for number in 0..100_u8 {
             kept.take(&[number; 1000]);
         }
-        let expected: Vec<u8> = (0..100).flat_map(|number| [number; 1000]).take(KEPT_BYTES).collect();
-        assert_eq!(kept.0, expected);
+        let expected: Vec<u8> = (0..100).flat_map(|number| [number; 1000]).take(4099).collect();
+        assert_eq!(kept.beginning, expected);
     }
 }

@@ -21,6 +21,12 @@ pub(crate) const KEPT_BYTES: usize = KEPT_CHARACTERS * 4 + "\u{feff}".len();
 /// Bytes of headers that are kept. The longest recorded ones have 1113; the bound is ours.
 const KEPT_HEADERS: usize = 8 * 1024;
 
+/// What stands instead of a secret.
+const HIDDEN: &str = "(hidden)";
+
+/// Letters from which on a piece of a secret is taken for one.
+const LEAST_SECRET: usize = 4;
+
 /// The outcome of an attempt that was answered.
 pub(crate) fn answered(host: &str, head: &Parts, body: &[u8]) -> Outcome {
     let name = name(head.status);
@@ -35,6 +41,25 @@ pub(crate) fn answered(host: &str, head: &Parts, body: &[u8]) -> Outcome {
 /// The outcome of an attempt without a usable answer.
 pub(crate) fn failed(host: &str, fault: &Fault) -> Outcome {
     Outcome { success: false, message: format!("Http Action - Request to host '{host}' failed: {fault}") }
+}
+
+/// Takes out of a message what we said who we are: some targets answer with what they were sent. The body is cut, so a
+/// part of it may stand at the end.
+pub(crate) fn conceal(message: &mut String, credential: &HeaderValue) {
+    // After the word that says what it is: `Bearer …`.
+    let secret = credential.to_str().unwrap_or_default();
+    let secret = secret.split_once(' ').map_or(secret, |(_, secret)| secret);
+    if secret.len() < LEAST_SECRET {
+        return;
+    }
+    if message.contains(secret) {
+        *message = message.replace(secret, HIDDEN);
+    }
+    let cut = (LEAST_SECRET..secret.len()).rev().find(|length| message.ends_with(&secret[..*length]));
+    if let Some(length) = cut {
+        message.truncate(message.len() - length);
+        message.push_str(HIDDEN);
+    }
 }
 
 /// The name of a status in .NET 4.5, which knew no more than these; others are written as numbers.
@@ -211,5 +236,21 @@ mod tests {
         assert_eq!(body("text/plain", b"a\0b\xffc"), "a\u{fffd}b\u{fffd}c");
         assert_eq!(body("text/html; Charset=\"ISO-8859-1\"", b"caf\xe9"), "café");
         assert_eq!(body("text/html", b"\xef\xbb\xbfx"), "x");
+    }
+
+    #[test]
+    fn what_we_said_who_we_are_does_not_come_back() {
+        let credential = HeaderValue::from_static("Bearer abcdefgh");
+        for (given, shown) in [
+            ("you are abcdefgh and abcdefgh", "you are (hidden) and (hidden)"),
+            ("you are abcdefg", "you are (hidden)"),
+            ("you are abcd", "you are (hidden)"),
+            ("you are abc", "you are abc"),
+            ("you are nobody", "you are nobody"),
+        ] {
+            let mut message = given.to_owned();
+            conceal(&mut message, &credential);
+            assert_eq!(message, shown);
+        }
     }
 }

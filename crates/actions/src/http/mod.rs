@@ -12,18 +12,21 @@ mod request;
 mod stream;
 pub(crate) mod uri;
 
+use std::{sync::Arc, time::Duration};
+
 use ::http::{HeaderValue, Request, StatusCode, Uri, header, response::Parts};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Response, body::Incoming};
 use model::{
-    Outcome, Timestamp,
+    Clock, Outcome, Timestamp,
     action::{HttpAuthentication, HttpRequest},
 };
 
-use self::{clients::Clients, redirect::Hop};
+use self::{clients::Clients, redirect::Hop, request::Own};
 use crate::{
     fault::{Fault, Kind, seconds},
+    oauth::{Applicant, Token, Tokens},
     order::Order,
     settings::{ActionSettings, SettingsError},
 };
@@ -37,8 +40,20 @@ const LEAST_HEAD: usize = 8 * 1024;
 /// Makes HTTP calls, and keeps their connections.
 pub(crate) struct Http {
     clients: Clients,
+    tokens: Tokens,
     user_agent: HeaderValue,
     settings: ActionSettings,
+    clock: Arc<dyn Clock>,
+}
+
+/// What one exchange may cost.
+pub(crate) struct Limits {
+    /// How long it may last.
+    pub(crate) timeout: Duration,
+    /// Bytes of the answer's body; more is a failure.
+    pub(crate) body: u64,
+    /// Bytes of its beginning that are kept.
+    pub(crate) kept: usize,
 }
 
 /// Days before its certificate expires from which on a job's history says so.
@@ -59,13 +74,17 @@ fn expiry_warning(request: &HttpRequest, at: Timestamp) -> Option<String> {
 /// How far an attempt came: what there is to say when its time is up.
 struct Progress {
     uri: Uri,
+    /// Whom we are asking for a token.
+    authority: Option<String>,
+    /// What we said who we are, as it must not come back in the answer.
+    credential: Option<HeaderValue>,
     status: Option<StatusCode>,
     body: u64,
 }
 
 impl Progress {
     fn new(uri: Uri) -> Self {
-        Self { uri, status: None, body: 0 }
+        Self { uri, authority: None, credential: None, status: None, body: 0 }
     }
 
     /// What had come.
@@ -80,13 +99,14 @@ impl Progress {
 }
 
 impl Http {
-    pub(crate) fn new(settings: ActionSettings) -> Result<Self, SettingsError> {
+    pub(crate) fn new(settings: ActionSettings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
         if settings.max_response_headers < LEAST_HEAD {
             return Err(SettingsError::MaxResponseHeaders(settings.max_response_headers));
         }
-        Ok(Self { clients: Clients::new(settings.clone())?, user_agent, settings })
+        let tokens = Tokens::new(settings.oauth.clone(), Arc::clone(&clock))?;
+        Ok(Self { clients: Clients::new(settings.clone())?, tokens, user_agent, settings, clock })
     }
 
     /// One attempt.
@@ -99,7 +119,7 @@ impl Http {
         let walk = self.walk(order, request, hop, &mut progress);
         let ended = match tokio::time::timeout(self.settings.timeout, walk).await {
             Ok(ended) => ended,
-            Err(_) => Err(self.too_late(&progress)),
+            Err(_) => Err(too_late(&progress, self.settings.timeout)),
         };
         let mut outcome = ended.unwrap_or_else(|fault| message::failed(uri::host(&progress.uri), &fault));
         if let Some(warning) = expiry_warning(request, order.expected_at) {
@@ -110,9 +130,15 @@ impl Http {
 
     /// One request of another action and its answer, with the beginning of its body: the same client, guard and
     /// limits. Redirects are answers here.
-    pub(crate) async fn exchange(
+    pub(crate) async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(Parts, Vec<u8>), Fault> {
+        self.exchange_within(request, self.limits()).await
+    }
+
+    /// The same with limits of its own.
+    pub(crate) async fn exchange_within(
         &self,
         mut request: Request<Full<Bytes>>,
+        limits: Limits,
     ) -> Result<(Parts, Vec<u8>), Fault> {
         request.headers_mut().insert(header::USER_AGENT, self.user_agent.clone());
         let mut progress = Progress::new(request.uri().clone());
@@ -122,13 +148,18 @@ impl Http {
                 answer.map_err(|error| Fault::of_request(&error, self.settings.max_response_headers))?;
             progress.status = Some(answer.status());
             let (head, body) = answer.into_parts();
-            let body = answer::read(body, self.settings.max_response_body, &mut progress).await?;
+            let body = answer::read(body, &limits, &mut progress).await?;
             Ok((head, body))
         };
-        match tokio::time::timeout(self.settings.timeout, exchange).await {
+        match tokio::time::timeout(limits.timeout, exchange).await {
             Ok(ended) => ended,
-            Err(_) => Err(self.too_late(&progress)),
+            Err(_) => Err(too_late(&progress, limits.timeout)),
         }
+    }
+
+    fn limits(&self) -> Limits {
+        let ActionSettings { timeout, max_response_body, .. } = self.settings;
+        Limits { timeout, body: max_response_body, kept: message::KEPT_BYTES }
     }
 
     async fn walk(
@@ -138,10 +169,21 @@ impl Http {
         mut hop: Hop,
         progress: &mut Progress,
     ) -> Result<Outcome, Fault> {
-        let mut redirects = 0;
+        let began = self.clock.now();
+        let (mut redirects, mut is_renewed) = (0, false);
         loop {
-            let answer = self.send(order, request, &hop).await?;
+            let token = self.token(request, &hop, progress).await?;
+            let answer = self.send(order, request, &hop, token.as_deref(), progress).await?;
             progress.status = Some(answer.status());
+            if let (StatusCode::UNAUTHORIZED, false, Some(token), Some(who)) =
+                (answer.status(), is_renewed, &token, applicant(request))
+                && self.tokens.give_up(who, token, began)
+            {
+                is_renewed = true;
+                answer::drain(answer.into_body(), DRAINED).await;
+                *progress = Progress::new(hop.uri.clone());
+                continue;
+            }
             let Some(next) = hop.follow(answer.status(), answer.headers())? else {
                 return self.read(answer, progress).await;
             };
@@ -156,13 +198,33 @@ impl Http {
         }
     }
 
+    /// The token of a hop, where it needs one. To another host a redirect takes none.
+    async fn token(
+        &self,
+        request: &HttpRequest,
+        hop: &Hop,
+        progress: &mut Progress,
+    ) -> Result<Option<Arc<Token>>, Fault> {
+        let Some(who) = applicant(request).filter(|_| hop.trusted) else { return Ok(None) };
+        progress.authority = Some(self.tokens.host(who)?);
+        let token = self.tokens.token(self, who).await?;
+        progress.authority = None;
+        Ok(Some(token))
+    }
+
     async fn send(
         &self,
         order: &Order<'_>,
         request: &HttpRequest,
         hop: &Hop,
+        token: Option<&Token>,
+        progress: &mut Progress,
     ) -> Result<Response<Incoming>, Fault> {
-        let built = request::build(order, request, hop, &self.user_agent)?;
+        let own = Own { user_agent: &self.user_agent, bearer: token.map(|token| &token.bearer) };
+        let built = request::build(order, request, hop, &own)?;
+        if request.authentication.is_some() {
+            progress.credential = built.headers().get(header::AUTHORIZATION).cloned();
+        }
         let answer = match &request.authentication {
             // To another host a redirect takes nobody's certificate.
             Some(HttpAuthentication::ClientCertificate { pfx, password, thumbprint, .. }) if hop.trusted => {
@@ -175,16 +237,31 @@ impl Http {
 
     async fn read(&self, answer: Response<Incoming>, progress: &mut Progress) -> Result<Outcome, Fault> {
         let (head, body) = answer.into_parts();
-        let body = answer::read(body, self.settings.max_response_body, progress).await?;
-        Ok(message::answered(uri::host(&progress.uri), &head, &body))
+        let body = answer::read(body, &self.limits(), progress).await?;
+        let mut outcome = message::answered(uri::host(&progress.uri), &head, &body);
+        if let Some(credential) = &progress.credential {
+            message::conceal(&mut outcome.message, credential);
+        }
+        Ok(outcome)
     }
+}
 
-    fn too_late(&self, progress: &Progress) -> Fault {
-        let within = seconds(self.settings.timeout);
-        let cause = match progress.status {
-            None => format!("no answer within {within}"),
-            Some(_) => format!("{} did not end within {within}", progress.so_far()),
-        };
-        Fault::new(Kind::Timeout, cause)
+/// Who needs a token for a request.
+fn applicant(request: &HttpRequest) -> Option<Applicant<'_>> {
+    match &request.authentication {
+        Some(HttpAuthentication::ActiveDirectoryOAuth { tenant, audience, client_id, secret }) => {
+            Some(Applicant { tenant, audience, client_id, secret })
+        }
+        _ => None,
     }
+}
+
+fn too_late(progress: &Progress, timeout: Duration) -> Fault {
+    let within = seconds(timeout);
+    let cause = match (&progress.authority, progress.status) {
+        (Some(authority), _) => format!("no token from the authority '{authority}' within {within}"),
+        (None, None) => format!("no answer within {within}"),
+        (None, Some(_)) => format!("{} did not end within {within}", progress.so_far()),
+    };
+    Fault::new(Kind::Timeout, cause)
 }

@@ -25,12 +25,19 @@ static REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id"
 /// The headers that we add, `User-Agent`, `Authorization` and `Host`.
 const OWN_HEADERS: usize = 8;
 
+/// What comes from the scheduler and not from the action.
+pub(crate) struct Own<'a> {
+    pub(crate) user_agent: &'a HeaderValue,
+    /// `Bearer …`, for actions that say who they are by a token.
+    pub(crate) bearer: Option<&'a HeaderValue>,
+}
+
 /// The request of a hop.
 pub(crate) fn build(
     order: &Order<'_>,
     action: &HttpRequest,
     hop: &Hop,
-    user_agent: &HeaderValue,
+    own: &Own<'_>,
 ) -> Result<Request<Full<Bytes>>, Fault> {
     let given = action.headers.as_deref().unwrap_or_default();
     let mut headers = HeaderMap::with_capacity(given.len() + OWN_HEADERS);
@@ -45,9 +52,9 @@ pub(crate) fn build(
             headers.append(name, value);
         }
     }
-    headers.entry(header::USER_AGENT).or_insert_with(|| user_agent.clone());
+    headers.entry(header::USER_AGENT).or_insert_with(|| own.user_agent.clone());
     if hop.trusted {
-        authenticate(&mut headers, action, hop)?;
+        authenticate(&mut headers, action, hop, own.bearer)?;
     }
     headers.insert(&JOB_ID, text(order.job)?);
     headers.insert(&COLLECTION_ID, text(order.collection)?);
@@ -130,13 +137,21 @@ fn is_harmless(name: &HeaderName) -> bool {
 
 /// Says who calls. What the action's `authentication` says goes before a header of its own, and that goes before the
 /// user information of the URI.
-fn authenticate(headers: &mut HeaderMap, action: &HttpRequest, hop: &Hop) -> Result<(), Fault> {
+fn authenticate(
+    headers: &mut HeaderMap,
+    action: &HttpRequest,
+    hop: &Hop,
+    bearer: Option<&HeaderValue>,
+) -> Result<(), Fault> {
     let (user, password) = match (&action.authentication, &hop.credentials) {
         (Some(HttpAuthentication::Basic { username, password }), _) => (username, password.expose()),
         // It is shown when the connection is made.
         (Some(HttpAuthentication::ClientCertificate { .. }), _) => return Ok(()),
         (Some(HttpAuthentication::ActiveDirectoryOAuth { .. }), _) => {
-            return Err(not_built("ActiveDirectoryOAuth"));
+            if let Some(bearer) = bearer {
+                headers.insert(header::AUTHORIZATION, bearer.clone());
+            }
+            return Ok(());
         }
         (None, Some((user, password))) if !headers.contains_key(header::AUTHORIZATION) => {
             (user, password.as_str())
@@ -151,10 +166,6 @@ fn authenticate(headers: &mut HeaderMap, action: &HttpRequest, hop: &Hop) -> Res
     value.set_sensitive(true);
     headers.insert(header::AUTHORIZATION, value);
     Ok(())
-}
-
-fn not_built(name: &str) -> Fault {
-    Fault::new(Kind::UnknownError, format!("{name} authentication is not available in this version"))
 }
 
 fn text(text: &str) -> Result<HeaderValue, Fault> {

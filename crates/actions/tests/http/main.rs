@@ -2,8 +2,10 @@
 //! everything that it can do to us.
 
 mod answers;
+mod ca;
 mod connections;
 mod faults;
+mod oauth;
 mod redirects;
 mod requests;
 mod server;

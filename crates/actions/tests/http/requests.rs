@@ -1,6 +1,6 @@
 //! What the called side sees.
 
-use model::action::{HttpAuthentication, HttpRequest};
+use model::action::HttpRequest;
 
 use super::*;
 use crate::server::{Server, ok};
@@ -144,22 +144,4 @@ async fn what_cannot_be_sent_is_a_failure_that_says_why() {
         assert_failed(&outcome, message);
         assert!(!outcome.message.contains("secret"));
     }
-}
-
-#[tokio::test]
-async fn what_is_not_built_fails_and_says_so() {
-    let server = Server::start(|_| ok("")).await;
-    let actions = actions(settings());
-    let authentication = HttpAuthentication::ActiveDirectoryOAuth {
-        tenant: "t".into(),
-        audience: "a".into(),
-        client_id: "c".into(),
-        secret: Secret::new("s"),
-    };
-    let request = HttpRequest { authentication: Some(authentication), ..get(server.uri("/")) };
-    assert_failed(
-        &attempt(&actions, request).await,
-        "ActiveDirectoryOAuth authentication is not available in this version",
-    );
-    assert!(server.requests().is_empty(), "nothing is called without the authentication that was asked for");
 }

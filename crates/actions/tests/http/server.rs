@@ -136,6 +136,14 @@ impl Server {
         requests.remove(0)
     }
 
+    /// Waits until so many requests have come.
+    pub(crate) async fn requests_at_least(&self, count: usize) -> Vec<Request> {
+        let mut news = self.shared.counts.subscribe();
+        let came = news.wait_for(|_| self.requests().len() >= count).await.map(|_| ());
+        came.expect("the server lives");
+        self.requests()
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         *self.shared.counts.borrow()
     }
@@ -183,6 +191,7 @@ async fn talk<S: AsyncRead + AsyncWrite + Unpin>(
     while let Some(request) = read(&mut stream, connection).await {
         let reply = (shared.handler)(&request);
         shared.requests.lock().unwrap().push(request);
+        shared.counts.send_modify(|_| {});
         let sent = match reply {
             Reply::Keep(bytes) => {
                 if send(&mut stream, &bytes, shared).await {

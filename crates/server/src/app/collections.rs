@@ -6,6 +6,7 @@ use serde_json::Value;
 use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, Written};
 
 use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
+use crate::live::ChangeKind;
 use crate::problem::Problem;
 
 /// The most reasons for a refusal that anybody would read.
@@ -127,6 +128,9 @@ impl App {
             let write = CollectionWrite { collection: collection.clone(), expected, most, now };
             match self.store.put_collection(write).await? {
                 Written::Done(revision) => {
+                    let is_switched = old.is_some_and(|old| old.state != collection.state);
+                    let kind = if is_switched { ChangeKind::Switched } else { ChangeKind::Written };
+                    self.live.tell(kind, || wire::path::collection_id(&collection.path));
                     return Ok(PutCollection { stored: StoredCollection { collection, revision }, ignored });
                 }
                 Written::Full(_) => return Err(no_more_collections(collection.plan, most)),
@@ -188,7 +192,11 @@ impl App {
             let existing = self.collection(path).await?;
             preconditions.check(Some(existing.revision))?;
             match self.store.delete_collection(path, Some(existing.revision), self.clock.now()).await? {
-                Deleted::Done => return Ok(()),
+                Deleted::Done => {
+                    let path = &existing.collection.path;
+                    self.live.tell(ChangeKind::Deleted, || wire::path::collection_id(path));
+                    return Ok(());
+                }
                 Deleted::Absent => return Err(Problem::no_collection(&path.group, &path.name)),
                 Deleted::Changed => {}
             }

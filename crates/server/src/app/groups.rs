@@ -5,6 +5,7 @@ use serde_json::Value;
 use store::{Deleted, Expected, GroupWrite, StoredGroup, Written};
 
 use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
+use crate::live::ChangeKind;
 use crate::problem::Problem;
 
 /// A group that was written.
@@ -71,6 +72,7 @@ impl App {
                 existing.as_ref().map_or(Expected::Absent, |existing| Expected::Revision(existing.revision));
             let write = GroupWrite { group: group.clone(), expected };
             if let Written::Done(revision) = self.store.put_group(write).await? {
+                self.live.tell(ChangeKind::Written, || wire::path::group_id(&group.path));
                 let stored = StoredGroup { group, revision };
                 return Ok(PutGroup { stored, created: existing.is_none(), ignored });
             }
@@ -84,7 +86,11 @@ impl App {
             let existing = self.group(path).await?;
             preconditions.check(Some(existing.revision))?;
             match self.store.delete_group(path, Some(existing.revision), self.clock.now()).await? {
-                Deleted::Done => return Ok(()),
+                Deleted::Done => {
+                    let path = &existing.group.path;
+                    self.live.tell(ChangeKind::Deleted, || wire::path::group_id(path));
+                    return Ok(());
+                }
                 Deleted::Absent => return Err(Problem::no_group(&path.name)),
                 Deleted::Changed => {}
             }

@@ -8,6 +8,7 @@ use store::{Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredHistory, S
 use wire::job::JobRequest;
 
 use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
+use crate::live::ChangeKind;
 use crate::problem::Problem;
 
 /// A job that was written.
@@ -54,7 +55,7 @@ impl App {
                 most: existing.is_none().then(|| collection.allowance(&self.plans).jobs),
                 now,
             };
-            if self.write_job(write).await? {
+            if self.write_job(write, ChangeKind::Written).await? {
                 let stored = self.job(path, name).await?;
                 return Ok(PutJob { stored, created: existing.is_none(), ignored: request.ignored });
             }
@@ -92,7 +93,8 @@ impl App {
                 most: None,
                 now,
             };
-            if self.write_job(write).await? {
+            let kind = if state == job.state { ChangeKind::Written } else { ChangeKind::Switched };
+            if self.write_job(write, kind).await? {
                 let stored = self.job(path, name).await?;
                 return Ok(PutJob { stored, created: false, ignored: request.ignored });
             }
@@ -126,10 +128,13 @@ impl App {
     }
 
     /// Whether it was written; not, when somebody else was faster.
-    async fn write_job(&self, write: JobWrite) -> Result<bool> {
-        let (path, most) = (write.collection.clone(), write.most);
+    async fn write_job(&self, write: JobWrite, kind: ChangeKind) -> Result<bool> {
+        let (path, name, most) = (write.collection.clone(), write.name.clone(), write.most);
         match self.store.put_job(write).await? {
-            Written::Done(_) => Ok(true),
+            Written::Done(_) => {
+                self.live.tell(kind, || wire::path::job_id(&path, &name));
+                Ok(true)
+            }
             Written::Changed => Ok(false),
             Written::Full(_) => Err(Problem::conflict(format!(
                 "The job collection has reached its quota of '{}' jobs. Delete jobs before adding new ones, or choose \
@@ -173,7 +178,11 @@ impl App {
             let existing = self.job(path, name).await?;
             preconditions.check(Some(existing.revision))?;
             match self.store.delete_job(path, name, Some(existing.revision), self.clock.now()).await? {
-                Deleted::Done => return Ok(()),
+                Deleted::Done => {
+                    let id = || wire::path::job_id(&existing.collection, &existing.job.name);
+                    self.live.tell(ChangeKind::Deleted, id);
+                    return Ok(());
+                }
                 Deleted::Absent => return Err(Problem::no_job(name)),
                 Deleted::Changed => {}
             }

@@ -7,6 +7,7 @@ pub mod import;
 mod jobs;
 mod names;
 mod preconditions;
+mod upcoming;
 
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use wire::dialect::EnumCase;
 pub use preconditions::{Preconditions, etag};
 
 use crate::config::Config;
+use crate::http::Hosts;
+use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Budget;
 
@@ -38,6 +41,10 @@ pub struct App {
     pub budget: Budget,
     /// How enum values are written where a client does not say.
     pub enum_case: EnumCase,
+    /// What happens now.
+    pub live: Arc<Live>,
+    /// The names under which it is served.
+    pub hosts: Hosts,
 }
 
 impl App {
@@ -51,6 +58,8 @@ impl App {
             job_bytes: config.limits.job,
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
+            live: Arc::default(),
+            hosts: Hosts::of(config.listen, &config.api.hosts),
         }
     }
 
@@ -58,7 +67,8 @@ impl App {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let (plans, limits) = (Plans::default(), Limits::default());
         let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case }
+        let (live, hosts) = (Arc::default(), Hosts::Any);
+        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live, hosts }
     }
 }
 

@@ -22,6 +22,13 @@ pub struct Flags {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFault(String);
 
+impl ConfigFault {
+    /// A problem with a setting.
+    pub(super) fn new(setting: &str, problem: impl fmt::Display) -> Self {
+        Self(format!("{setting}: {problem}"))
+    }
+}
+
 impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -40,7 +47,7 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
-const OPEN: [&str; 2] = ["storage-queue.accounts", "service-bus.namespaces"];
+const OPEN: [&str; 3] = ["storage-queue.accounts", "service-bus.namespaces", "oauth.tenants"];
 
 /// The configuration in force. `variables` are the environment's.
 pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigFault> {
@@ -194,7 +201,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 fn fault(place: &str, problem: impl fmt::Display) -> ConfigFault {
-    ConfigFault(format!("{place}: {problem}"))
+    ConfigFault::new(place, problem)
 }
 
 #[cfg(test)]
@@ -224,8 +231,10 @@ mod tests {
         assert_eq!(EnumCase::from(config.api.enum_case), EnumCase::default());
         assert_eq!(config.patience(), model::transition::Patience::default());
         let actions = actions::ActionSettings::default();
-        assert_eq!(config.actions().service_bus, actions.service_bus);
-        assert_eq!(config.actions().storage_accounts, actions.storage_accounts);
+        let configured = config.actions().expect("no file to read");
+        assert_eq!(configured.service_bus, actions.service_bus);
+        assert_eq!(configured.storage_accounts, actions.storage_accounts);
+        assert_eq!(configured.oauth, actions.oauth);
         assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
     }
 
@@ -246,7 +255,7 @@ mod tests {
     fn accounts_are_named_by_the_operator() {
         let config =
             with_file("[storage-queue.accounts]\nDev-1 = \"http://127.0.0.1:1/d\"\n").expect("valid");
-        let actions = config.actions();
+        let actions = config.actions().expect("no file to read");
         assert_eq!(actions.storage_accounts.named["Dev-1"], "http://127.0.0.1:1/d");
         assert_eq!(
             actions.storage_accounts.pattern,
@@ -260,7 +269,7 @@ mod tests {
             "[service-bus]\nqueue-address = \"q/{entity}\"\n\
              [service-bus.namespaces.Rabbit]\namqp = \"amqp://127.0.0.1:5672\"\nlogin = \"plain\"\n",
         );
-        let bus = config.expect("valid").actions().service_bus;
+        let bus = config.expect("valid").actions().expect("no file to read").service_bus;
         let expected = actions::Namespace {
             amqp: "amqp://127.0.0.1:5672".to_owned(),
             login: actions::Login::Plain,
@@ -268,6 +277,29 @@ mod tests {
             ..actions::ServiceBusSettings::default().others
         };
         assert_eq!(bus.namespaces["Rabbit"], expected);
+    }
+
+    #[test]
+    fn tenants_say_what_is_different_about_them() {
+        let config = with_file(
+            "[oauth]\nscope = \"{audience}/.default\"\n\
+             [oauth.tenants.\"a.example\"]\nauthority = \"https://id.example\"\nscope = \"\"\n\
+             [oauth.tenants.b]\ntoken-path = \"/{tenant}/t\"\n",
+        );
+        let oauth = config.expect("valid").actions().expect("no file to read").oauth;
+        let default = actions::OauthSettings::default().others;
+        let a = actions::Authority { address: "https://id.example".to_owned(), ..default.clone() };
+        assert_eq!(oauth.tenants["a.example"], a);
+        let scope = Some("{audience}/.default".to_owned());
+        let b = actions::Authority { token_path: "/{tenant}/t".to_owned(), scope, ..default };
+        assert_eq!(oauth.tenants["b"], b);
+    }
+
+    #[test]
+    fn a_file_of_certificates_that_cannot_be_read_is_named() {
+        let config = with(&[("PUNCTUAL_TLS_CA_FILE", "/nowhere/ca.pem")]).expect("valid");
+        let fault = config.actions().expect_err("it is not there").to_string();
+        assert!(fault.starts_with("tls.ca-file: /nowhere/ca.pem: "), "{fault}");
     }
 
     #[test]
@@ -290,6 +322,8 @@ mod tests {
                 &["service-bus.namespaces.a", "amqq", "queue-address"],
             ),
             (with_file("[service-bus]\nlogin = \"magic\"\n"), &["service-bus.login", "magic", "plain"]),
+            (with_file("[oauth.tenants.a]\nscop = \"x\"\n"), &["oauth.tenants.a", "scop", "token-path"]),
+            (with_file("[oauth]\ntenants = 5\n"), &["oauth.tenants", "section"]),
             (with_file("[storage-queue.accounts]\na = 5\n"), &["storage-queue.accounts.a", "string"]),
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),

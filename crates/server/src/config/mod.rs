@@ -6,6 +6,7 @@
 
 mod duration;
 mod layers;
+mod oauth;
 mod queues;
 
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use serde::Deserialize;
 use crate::rates::Budget;
 
 pub use layers::{ConfigFault, Flags, load};
+pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 
 /// The default configuration file.
@@ -40,6 +42,10 @@ pub struct Config {
     pub engine: Engine,
     /// How calls are made.
     pub http: Http,
+    /// Whom calls trust.
+    pub tls: Tls,
+    /// Where tokens come from.
+    pub oauth: Oauth,
     /// Where storage accounts are.
     pub storage_queue: StorageQueue,
     /// Where namespaces of Service Bus are.
@@ -56,6 +62,8 @@ pub struct Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Api {
+    /// Further names under which it is served.
+    pub hosts: String,
     /// How enum values are written.
     pub enum_case: EnumCase,
     /// How many reads a subscription may ask for within a window.
@@ -281,16 +289,22 @@ impl Config {
     }
 
     /// How calls are made, and where to.
-    pub fn actions(&self) -> ActionSettings {
-        ActionSettings {
+    ///
+    /// # Errors
+    ///
+    /// When the file of certificates cannot be read.
+    pub fn actions(&self) -> Result<ActionSettings, ConfigFault> {
+        Ok(ActionSettings {
             timeout: self.http.timeout,
             connect_timeout: self.http.connect_timeout,
             max_redirects: self.http.max_redirects,
             max_response_body: self.http.max_answer,
             storage_accounts: self.storage_queue.settings(),
             service_bus: self.service_bus.settings(),
+            oauth: self.oauth.settings(),
+            extra_roots: self.tls.extra_roots()?,
             ..ActionSettings::default()
-        }
+        })
     }
 
     /// The engine's settings.

@@ -1,11 +1,13 @@
 //! HTTP: from a request to a use-case, and from its answer to a response.
 //!
-//! There is one handler. It finds the resource that the path names (`path`), hands the request to the resource's
-//! route (`routes`), and dresses what comes back with the headers that every answer of the old service had.
+//! There is one handler. It sends away what the page of a stranger asks (`origin`), finds the resource that the path
+//! names (`path`), hands the request to the resource's route (`routes`), and dresses what comes back with the headers that
+//! every answer of the old service had. Paths of the portal have answers of their own ([`crate::portal`]).
 
 mod answer;
 mod download;
 mod meter;
+mod origin;
 mod path;
 mod query;
 mod routes;
@@ -24,10 +26,12 @@ use wire::dialect::{Dialect, EnumCase};
 use wire::version::Version;
 
 use crate::app::{App, Preconditions};
+use crate::portal;
 use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
 use meter::Meter;
+pub use origin::Hosts;
 pub(crate) use path::{Resource, Versions};
 use query::Query;
 
@@ -69,6 +73,12 @@ struct Call {
 
 async fn handle(State(Served { app, rates }): State<Served>, request: Request<Body>) -> Response<Body> {
     let ids = Ids::of(request.headers());
+    if let Err(problem) = origin::check(&app.hosts, request.method(), request.uri(), request.headers()) {
+        return Answer::from(problem).into_response(&ids, app.clock.now());
+    }
+    if let Some(page) = portal::answer(request.method(), request.uri().path(), request.headers()) {
+        return page;
+    }
     let Some(resource) = Resource::of(request.uri().path()) else {
         return Answer::from(Problem::no_path(request.uri().path())).into_response(&ids, app.clock.now());
     };

@@ -42,6 +42,14 @@ pub(crate) enum Resource {
     Endpoints,
     /// What became of every occurrence.
     Ledger,
+    /// All jobs, searched.
+    Search,
+    /// What happens now.
+    Events,
+    /// When a job would run.
+    Preview,
+    /// When a stored job runs next.
+    Upcoming,
     /// A copy of the whole store.
     Backup,
     /// Takes the resources of a template.
@@ -72,6 +80,10 @@ impl Resource {
             ["healthz"] => Some(Self::Health),
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
+            ["api", "jobs"] => Some(Self::Search),
+            ["api", "events"] => Some(Self::Events),
+            ["api", "preview"] => Some(Self::Preview),
+            ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "backup"] => Some(Self::Backup),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
@@ -168,6 +180,7 @@ impl Resource {
             Self::Collection(_) | Self::Job(..) | Self::Group(_) => "GET, HEAD, PUT, PATCH, DELETE",
             Self::Switch(..)
             | Self::Run(..)
+            | Self::Preview
             | Self::Backup
             | Self::Import
             | Self::Provider { change: true, .. } => "POST",
@@ -198,6 +211,10 @@ impl Resource {
             | Self::Operations
             | Self::Endpoints
             | Self::Ledger
+            | Self::Search
+            | Self::Events
+            | Self::Preview
+            | Self::Upcoming
             | Self::Backup
             | Self::Import
             | Self::Export
@@ -212,6 +229,10 @@ impl Resource {
     pub(crate) fn versions(&self) -> Versions {
         match self {
             Self::Ledger
+            | Self::Search
+            | Self::Events
+            | Self::Preview
+            | Self::Upcoming
             | Self::Backup
             | Self::Import
             | Self::Export

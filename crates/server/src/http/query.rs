@@ -1,5 +1,6 @@
 //! Query parameters, in every spelling that clients use: `$top`, `%24top`, `a+b`, `a%20b`.
 
+use model::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::problem::Problem;
@@ -35,14 +36,43 @@ impl Query {
         self.0.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
+    /// Refuses parameters that mean nothing here: a misspelt one would be a question that was not asked.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Problem> {
+        let is_known = |name: &str| {
+            // Clients of the old service send it with everything.
+            name.eq_ignore_ascii_case("api-version")
+                || known.iter().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        match self.0.iter().find(|(name, _)| !is_known(name)) {
+            None => Ok(()),
+            Some((name, _)) if known.is_empty() => Err(Problem::bad_request(format!(
+                "The parameter '{name}' means nothing here; allowed: none."
+            ))),
+            Some((name, _)) => Err(Problem::bad_request(format!(
+                "The parameter '{name}' means nothing here; allowed: {}.",
+                known.join(", ")
+            ))),
+        }
+    }
+
+    /// A parameter that is a date-time.
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        match recurrence::read_date_time(text) {
+            Some(at) => Ok(Some(at)),
+            None => Err(Problem::refused_parameter(name, text, recurrence::DATE_TIME_FORMS)),
+        }
+    }
+
     /// A parameter that is a number within bounds.
     pub(crate) fn number(&self, name: &str, low: u64, high: u64) -> Result<Option<u64>, Problem> {
         let Some(text) = self.get(name) else { return Ok(None) };
         match text.trim().parse() {
             Ok(number) if (low..=high).contains(&number) => Ok(Some(number)),
-            _ => Err(Problem::bad_request(format!(
-                "{name}: '{text}' is not allowed here; allowed: a whole number from {low} to {high}."
-            ))),
+            _ => {
+                let allowed = format!("a whole number from {low} to {high}");
+                Err(Problem::refused_parameter(name, text, &allowed))
+            }
         }
     }
 

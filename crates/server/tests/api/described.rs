@@ -12,7 +12,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::door::{Answer, Door, collection, job, plain, with};
+use super::door::{Answer, Door, collection, id, job, plain, with};
 use super::mutated::examples;
 
 /// Headers that are the API's own to describe; the others come with every answer.
@@ -218,6 +218,20 @@ async fn real_answers_are_as_described() {
         ("POST", import, Some(json!({"resources": [{"type": "Microsoft.Scheduler/jobCollections"}]}))),
         ("GET", "/api/export?subscription=s".into(), None),
         ("GET", "/api/export".into(), None),
+        ("GET", "/api/jobs?top=2".into(), None),
+        ("GET", "/api/jobs?sort=x".into(), None),
+        ("GET", "/api/events?job=x".into(), None),
+        ("GET", format!("/api/events?job={}", id("c", "nothing")), None),
+        ("POST", "/api/preview".into(), Some(examples::jobs()[2].clone())),
+        ("POST", "/api/preview?count=0".into(), Some(plain())),
+        (
+            "POST",
+            "/api/preview".into(),
+            Some(json!({"recurrence": {"frequency": "day", "interval": 0, "x": 1}})),
+        ),
+        ("GET", format!("/api/upcoming?job={}", id("c", "j1")), None),
+        ("GET", format!("/api/upcoming?job={}", id("c", "nothing")), None),
+        ("GET", "/api/upcoming".into(), None),
         ("GET", "/healthz".into(), None),
         ("GET", "/readyz".into(), None),
         ("GET", "/api/openapi.json".into(), None),
@@ -292,6 +306,10 @@ async fn real_answers_are_as_described() {
     let copy = door.raw("POST", "/api/backup").await;
     assert!(copy.1.starts_with(b"SQLite format 3"), "{:?}", copy.0);
     description.seen.insert(("/api/backup".into(), "post".into(), copy.0.as_u16().to_string()));
+
+    // And the stream of what happens has no end.
+    let (status, _, _) = door.open_stream("/api/events").await;
+    description.seen.insert(("/api/events".into(), "get".into(), status.as_u16().to_string()));
 
     let mut unseen = Vec::new();
     for (path, item) in description.document["paths"].as_object().expect("paths") {

@@ -19,7 +19,7 @@ pub(crate) const NOW: &str = "2027-01-31T12:00:00Z";
 pub(crate) struct Door {
     pub(crate) app: App,
     pub(crate) config: Config,
-    router: Router,
+    pub(crate) router: Router,
     _folder: tempfile::TempDir,
 }
 
@@ -74,7 +74,8 @@ impl Door {
 
     /// Lets jobs run.
     pub(crate) fn start(&self, runner: Arc<dyn actions::Runner>) -> Engine {
-        Engine::start(self.app.store.clone(), runner, self.app.clock.clone(), self.config.engine())
+        let App { store, clock, live, .. } = self.app.clone();
+        Engine::start_watched(store, runner, clock, self.config.engine(), live.under_way.clone())
     }
 
     /// Status and bytes of an answer that may be anything.
@@ -82,6 +83,13 @@ impl Door {
         let request = Request::builder().method(method).uri(path).body(Body::empty()).expect("a request");
         let response = self.router.clone().oneshot(request).await.expect("infallible");
         (response.status(), to_bytes(response.into_body(), usize::MAX).await.expect("a whole body"))
+    }
+
+    /// An answer that may have no end.
+    pub(crate) async fn open_stream(&self, path: &str) -> (StatusCode, HeaderMap, Body) {
+        let request = Request::builder().uri(path).body(Body::empty()).expect("a request");
+        let (head, body) = self.router.clone().oneshot(request).await.expect("infallible").into_parts();
+        (head.status, head.headers, body)
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
@@ -188,6 +196,11 @@ pub(crate) fn collection(name: &str) -> String {
 /// The path of a job, or of what is below it.
 pub(crate) fn job(collection: &str, rest: &str) -> String {
     self::collection(collection).replace('?', &format!("/jobs/{rest}?"))
+}
+
+/// The id of a job.
+pub(crate) fn id(collection: &str, name: &str) -> String {
+    job(collection, name).replace("?api-version=2016-03-01", "")
 }
 
 /// A job that could be anybody's.

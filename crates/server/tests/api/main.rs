@@ -4,7 +4,8 @@
 //! `described` holds the API's own description against what is answered. `switched` is about the state of
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
-//! once.
+//! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now; `portal` is
+//! about the pages, and about pages of others.
 
 mod described;
 mod door;
@@ -17,9 +18,13 @@ mod lists;
 mod mutated;
 mod paging;
 mod plans;
+mod portal;
+mod previews;
 mod races;
 mod rates;
+mod searches;
 mod surroundings;
 mod switched;
 mod versions;
+mod watched;
 mod world;

@@ -149,6 +149,20 @@ fn bodies_of_collections() {
 }
 
 #[test]
+fn bodies_of_previews() {
+    let bodies = break_json::broken(examples::jobs());
+    World::hold(&bodies, async |door, broken| {
+        let answer = send(door, "POST", "/api/preview?count=3", broken.bytes).await;
+        is_usable(&answer)?;
+        if answer.status < 300 {
+            let occurrences = answer.body["occurrences"].as_array().map_or(0, Vec::len);
+            prop_assert!((1..=3).contains(&occurrences), "{}", answer.body);
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn paths_queries_and_headers() {
     World::hold(&requests::odd(), async |door, request| {
         let before = door.get(&job("c", "j")).await;

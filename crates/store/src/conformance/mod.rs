@@ -12,6 +12,7 @@ pub mod groups;
 pub mod pauses;
 pub mod records;
 pub mod resources;
+pub mod search;
 pub mod settling;
 mod world;
 
@@ -60,6 +61,11 @@ macro_rules! conformance {
                 deleted_names_can_be_used_again,
                 definitions_come_back_as_they_were_written,
                 a_census_counts;
+            search:
+                jobs_are_searched_in_all_collections,
+                found_jobs_are_sorted_and_paged,
+                the_soonest_jobs_come_first,
+                jobs_are_counted_by_state;
             groups:
                 groups_are_found_in_any_case,
                 groups_are_sorted_filtered_and_paged,

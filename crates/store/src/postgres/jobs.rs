@@ -144,7 +144,8 @@ pub(super) async fn job(work: &Work<'_>, path: &CollectionPath, name: &str) -> O
     stored(work, row, &executions, &definition, path).map(Some)
 }
 
-fn stored(
+/// A job as callers see it.
+pub(super) fn stored(
     work: &Work<'_>,
     row: JobRow,
     executions: &[Held],

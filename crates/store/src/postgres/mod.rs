@@ -4,7 +4,7 @@
 //!
 //! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
 //! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
-//! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
+//! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
 //! `prune`, `partitions`. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
 //! modules fetch what they need and write what they say.
 //!
@@ -37,6 +37,7 @@ mod partitions;
 mod prune;
 mod pulse;
 mod revocation;
+mod search;
 mod seat;
 mod settle;
 mod shards;
@@ -62,9 +63,10 @@ use self::work::{change, read};
 use crate::known::KnownJobs;
 use crate::sweeper::Sweeper;
 use crate::{
-    Attempted, Bell, Census, Claimed, ClockOffset, CollectionWrite, Deleted, Error, ExecutionId, GroupWrite,
-    HistoryQuery, JobWrite, LedgerQuery, Node, Page, Result, Retention, Revision, Snapshot, Store,
-    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Written,
+    Attempted, Bell, Census, Claimed, ClockOffset, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
+    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, LedgerQuery, Node, Page, Result, Retention,
+    Revision, Snapshot, Store, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger,
+    TagQuery, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -296,6 +298,18 @@ impl Store for PostgresStore {
 
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {
         read!(&self.shared, work => jobs::all_jobs(&work, collection))
+    }
+
+    async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs> {
+        read!(&self.shared, work => search::find_jobs(&work, query, page))
+    }
+
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
+        read!(&self.shared, work => search::soonest_jobs(&work, top))
+    }
+
+    async fn job_states(&self) -> Result<JobStates> {
+        read!(&self.shared, work => search::job_states(&work))
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Written> {

@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_initial.sql"),
     include_str!("migrations/0002_groups.sql"),
     include_str!("migrations/0003_filing.sql"),
+    include_str!("migrations/0005_live.sql"),
 ];
 
 /// "PUNC": marks the file as ours.

@@ -5,7 +5,7 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `prune`, `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what
+//! `filing` (both by job), `search` (all jobs), `prune`, `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what
 //! it needs and write what it says.
 //!
 //! # What is only in memory
@@ -30,6 +30,7 @@ mod migrations;
 mod prune;
 mod readers;
 mod revisions;
+mod search;
 mod settle;
 mod snapshot;
 #[cfg(test)]
@@ -51,9 +52,10 @@ use self::readers::Readers;
 use self::tickets::Tickets;
 use self::writer::{Shared, Writer};
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, GroupWrite, HistoryQuery,
-    JobWrite, LedgerQuery, Node, Page, Result, Retention, Revision, Snapshot, Store, StoredCollection,
-    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Written,
+    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
+    HistoryQuery, JobQuery, JobStates, JobWrite, LedgerQuery, Node, Page, Result, Retention, Revision,
+    Snapshot, Store, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
+    Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -189,6 +191,19 @@ impl Store for SqliteStore {
     ) -> Result<Option<Vec<StoredJob>>> {
         let path = collection.clone();
         self.readers.run(move |db, shared| jobs::jobs(db, &shared.tickets, &path, state, page)).await
+    }
+
+    async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs> {
+        let query = query.clone();
+        self.readers.run(move |db, shared| search::find_jobs(db, &shared.tickets, &query, page)).await
+    }
+
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
+        self.readers.run(move |db, shared| search::soonest_jobs(db, &shared.tickets, top)).await
+    }
+
+    async fn job_states(&self) -> Result<JobStates> {
+        self.readers.run(|db, _| search::job_states(db)).await
     }
 
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {

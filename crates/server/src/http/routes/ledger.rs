@@ -27,16 +27,6 @@ pub(super) async fn ledger(app: &App, call: &Call) -> Answered {
 }
 
 fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
-    let refuse = |name: &str, value: &str, allowed: &str| {
-        Problem::bad_request(format!("{name}: '{value}' is not allowed here; allowed: {allowed}."))
-    };
-    let time = |name: &str| match call.query.get(name) {
-        None => Ok(None),
-        Some(text) => match recurrence::read_date_time(text) {
-            Some(at) => Ok(Some(at)),
-            None => Err(refuse(name, text, recurrence::DATE_TIME_FORMS)),
-        },
-    };
     let mut fates = Vec::new();
     for word in
         call.query.get("state").unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty())
@@ -47,7 +37,11 @@ fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
         }
         let fate = Fate::ALL.into_iter().find(|fate| fate.name().eq_ignore_ascii_case(word));
         fates.push(fate.ok_or_else(|| {
-            refuse("state", word, "ran, ranLate, faulted, skipped, missed, or notRun for the last three")
+            Problem::refused_parameter(
+                "state",
+                word,
+                "ran, ranLate, faulted, skipped, missed, or notRun for the last three",
+            )
         })?);
     }
     let before = match call.query.get("before") {
@@ -56,7 +50,7 @@ fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
             let read = mark
                 .split_once('~')
                 .and_then(|(due, serial)| Some((recurrence::read_date_time(due)?, serial.parse().ok()?)));
-            Some(read.ok_or_else(|| refuse("before", mark, "what a nextLink holds"))?)
+            Some(read.ok_or_else(|| Problem::refused_parameter("before", mark, "what a nextLink holds"))?)
         }
     };
     let subscription = call.query.get("subscription").map(str::to_owned);
@@ -80,7 +74,7 @@ fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
         ));
     }
     Ok(LedgerQuery {
-        due: Span { from: time("from")?, to: time("to")? },
+        due: Span { from: call.query.time("from")?, to: call.query.time("to")? },
         fates,
         subscription,
         collection,

@@ -1,8 +1,11 @@
 //! Routes: one function per resource; read, call the use-case, write.
 
 mod deployments;
+mod events;
 mod groups;
 mod ledger;
+mod preview;
+mod search;
 mod surroundings;
 
 use axum::http::{Method, header};
@@ -60,6 +63,10 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Operations => Ok(whole(wire::surroundings::operations())),
         Resource::Endpoints => Ok(surroundings::endpoints(call)),
         Resource::Ledger => ledger::ledger(app, call).await,
+        Resource::Search => search::search(app, call).await,
+        Resource::Events => events::events(app, call).await,
+        Resource::Preview => preview::preview(app, call),
+        Resource::Upcoming => preview::upcoming(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Backup => {

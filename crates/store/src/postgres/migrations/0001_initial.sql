@@ -89,6 +89,9 @@ CREATE TABLE jobs (
     sweep          boolean  NOT NULL DEFAULT false
 );
 CREATE UNIQUE INDEX jobs_by_name ON jobs (collection_id, name_key) WHERE deleted_at IS NULL;
+-- All living jobs by name, with all that a search looks at. None of it changes when a job runs.
+CREATE INDEX jobs_named ON jobs (name_key, collection_id, state) WHERE deleted_at IS NULL;
+CREATE INDEX jobs_in_state ON jobs (state) WHERE deleted_at IS NULL;
 CREATE INDEX jobs_ever ON jobs (collection_id, name_key) WHERE deleted_at IS NOT NULL;
 CREATE INDEX jobs_due ON jobs (ahead, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL AND deleted_at IS NULL;
@@ -132,6 +135,7 @@ CREATE TABLE executions (
 CREATE INDEX executions_waiting ON executions (wake_at) WHERE claimed_by IS NULL AND wake_at IS NOT NULL;
 CREATE INDEX executions_queued ON executions (job_id, number) WHERE wake_at IS NULL;
 CREATE INDEX executions_by_job ON executions (job_id, number);
+CREATE INDEX executions_ahead ON executions (due_at) WHERE ahead;
 CREATE INDEX executions_claimed ON executions (claimed_by) WHERE claimed_by IS NOT NULL;
 CREATE INDEX executions_revoked ON executions (claimed_by) WHERE revoked;
 

@@ -1,0 +1,157 @@
+//! What happens now, as server-sent events.
+//!
+//! A stream takes word from the engine and from the use-cases and writes it as long as its reader takes it. A reader that
+//! is too slow loses word and is told how much; nobody waits for it.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::HeaderName;
+use engine::{Begun, Word};
+use model::Attempt;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::preview::job_of;
+use super::search::collection_of;
+use super::{Answered, Call};
+use crate::app::App;
+use crate::http::answer::Answer;
+use crate::http::stream::{self, Chunks};
+use crate::live::Change;
+use crate::problem::Problem;
+
+/// How often it is said that the stream still lives: proxies close what is silent for long.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often the number of attempts under way is looked at.
+const PULSE: Duration = Duration::from_secs(1);
+
+pub(super) async fn events(app: &App, call: &Call) -> Answered {
+    call.query.only(&["job", "collection"])?;
+    let scope = match (job_of(call, "job")?, collection_of(call, "collection")?) {
+        (Some(_), Some(_)) => {
+            return Err(Problem::bad_request("job, collection: only one of them is allowed."));
+        }
+        (Some((path, name)), None) => {
+            let stored = app.job(&path, &name).await?;
+            Scope::of(&wire::path::job_id(&stored.collection, &stored.job.name))
+        }
+        (None, Some(path)) => {
+            Scope::of(&wire::path::collection_id(&app.collection(&path).await?.collection.path))
+        }
+        (None, None) => Scope(None),
+    };
+    let place = app.live.watch();
+    let place = place.ok_or_else(|| {
+        Problem::busy("Too many are watching already; close another stream, or try again later.")
+    })?;
+    // Proxies would gather what is to be seen at once.
+    let answer = Answer::stream("text/event-stream", watch(app, scope, place));
+    Ok(answer.with(HeaderName::from_static("x-accel-buffering"), "no".to_owned()))
+}
+
+/// Whose word is wanted.
+struct Scope(Option<String>);
+
+impl Scope {
+    /// Of a resource and what is in it.
+    fn of(id: &str) -> Self {
+        Self(Some(id.to_lowercase()))
+    }
+
+    /// Whether a resource is within.
+    fn holds(&self, id: &str) -> bool {
+        self.0.as_ref().is_none_or(|scope| is_within(&id.to_lowercase(), scope))
+    }
+
+    /// Whether a change is about what is within, or about what it is within.
+    fn concerns(&self, change: &Change) -> bool {
+        let id = change.id.to_lowercase();
+        self.0.as_ref().is_none_or(|scope| is_within(&id, scope) || is_within(scope, &id))
+    }
+}
+
+fn is_within(id: &str, scope: &str) -> bool {
+    id.strip_prefix(scope).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn watch(app: &App, scope: Scope, place: impl Send + 'static) -> Chunks {
+    let (send, chunks) = mpsc::channel(1);
+    let live = app.live.clone();
+    // Before anything is answered: what happens from now on is told.
+    let (mut attempts, mut changes) = (live.under_way.listen(), live.changes());
+    tokio::spawn(async move {
+        let _place = place;
+        let stopped = live.stopped();
+        let every = |period| {
+            let mut ticks = interval(period);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            ticks
+        };
+        let (mut pulse, mut heartbeat) = (every(PULSE), every(HEARTBEAT));
+        let mut running = None;
+        loop {
+            let word = tokio::select! {
+                () = stopped.cancelled() => return,
+                () = send.closed() => return,
+                word = attempts.recv() => match word {
+                    Ok(Word::Begun(begun)) => scope.wants(&begun).then(|| written("attempt", &attempt(&begun, None))),
+                    Ok(Word::Ended(begun, ended)) => {
+                        scope.wants(&begun).then(|| written("attempt", &attempt(&begun, Some(&ended))))
+                    }
+                    Err(RecvError::Lagged(lost)) => Some(lagged(lost)),
+                    Err(RecvError::Closed) => return,
+                },
+                change = changes.recv() => match change {
+                    Ok(change) => scope.concerns(&change).then(|| {
+                        written("change", &json!({"id": change.id, "kind": change.kind.name()}))
+                    }),
+                    Err(RecvError::Lagged(lost)) => Some(lagged(lost)),
+                    Err(RecvError::Closed) => return,
+                },
+                _ = pulse.tick() => {
+                    let now = live.under_way.count();
+                    (running.replace(now) != Some(now)).then(|| written("pulse", &json!({"running": now})))
+                }
+                _ = heartbeat.tick() => Some(": still here\n\n".to_owned()),
+            };
+            let Some(word) = word else { continue };
+            if !stream::send(&send, Ok(Bytes::from(word))).await {
+                return;
+            }
+        }
+    });
+    chunks
+}
+
+impl Scope {
+    fn wants(&self, begun: &Begun) -> bool {
+        // Without a scope no id has to be made.
+        self.0.is_none() || self.holds(&wire::path::job_id(&begun.job.collection, &begun.job.name))
+    }
+}
+
+fn attempt(begun: &Begun, ended: Option<&Attempt>) -> Value {
+    let job = &begun.job;
+    let mut written = wire::live::attempt(&job.collection, &job.name, &begun.execution, begun.started_at);
+    let mut put = |name: &str, value: Value| written.insert(name.to_owned(), value);
+    put("phase", if ended.is_some() { "ended" } else { "started" }.into());
+    put("latenessMs", u64::try_from(begun.lateness().as_millis()).unwrap_or(u64::MAX).into());
+    if let Some(attempt) = ended {
+        put("endedAt", wire::date_time::write(attempt.ended_at).into());
+        put("status", if attempt.outcome.success { "completed" } else { "failed" }.into());
+        put("message", wire::live::message(&attempt.outcome.message).into());
+    }
+    written.into()
+}
+
+fn lagged(lost: u64) -> String {
+    written("lagged", &json!({"lost": lost}))
+}
+
+/// An event; JSON in one line needs no further care.
+fn written(name: &str, data: &Value) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}

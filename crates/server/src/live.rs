@@ -1,0 +1,95 @@
+//! What happens now: attempts that begin and end, and changes that are made; for whoever watches.
+
+use std::sync::Arc;
+
+use engine::UnderWay;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio_util::sync::CancellationToken;
+
+/// How many changes are kept for those who listen slowly.
+const KEPT: usize = 1024;
+
+/// How many may watch at a time: each costs a connection and a little memory.
+const MOST_WATCHERS: usize = 100;
+
+/// What was done to a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It was made or changed.
+    Written,
+    /// It is gone, with all that is in it.
+    Deleted,
+    /// It was switched on or off.
+    Switched,
+}
+
+impl ChangeKind {
+    /// As in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Deleted => "deleted",
+            Self::Switched => "switched",
+        }
+    }
+}
+
+/// A change that was made.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// The resource's id.
+    pub id: String,
+    /// What was done to it.
+    pub kind: ChangeKind,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Live {
+    /// The attempts of this moment; the engine is started with it.
+    pub under_way: Arc<UnderWay>,
+    changes: broadcast::Sender<Change>,
+    watchers: Arc<Semaphore>,
+    stop: CancellationToken,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self {
+            under_way: Arc::default(),
+            changes: broadcast::Sender::new(KEPT),
+            watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
+            stop: CancellationToken::new(),
+        }
+    }
+}
+
+impl Live {
+    /// Tells of a change; `id` is asked for only where somebody listens.
+    pub fn tell(&self, kind: ChangeKind, id: impl FnOnce() -> String) {
+        if self.changes.receiver_count() > 0 {
+            // Whoever listened may be gone by now.
+            let _ = self.changes.send(Change { id: id(), kind });
+        }
+    }
+
+    /// All changes from now on.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+
+    /// A place among those who watch; `None` where all are taken.
+    pub fn watch(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.watchers).try_acquire_owned().ok()
+    }
+
+    /// Sends all who watch away: the process ends.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// When those who watch have to go.
+    pub fn stopped(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+}

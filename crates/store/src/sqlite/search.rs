@@ -1,0 +1,167 @@
+//! Questions about all jobs.
+//!
+//! The list is found in two steps: the numbers of a page, then the jobs of these. By name the numbers come from an index
+//! in order. By anything that changes when a job runs there is no index, since that would be one more page to write for
+//! every run: all rows are looked at, which a hundred thousand jobs allow.
+
+use std::collections::HashMap;
+
+use model::{Collection, CollectionPath, JobState};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::fault::Outcome;
+use super::tickets::Tickets;
+use super::{collections, executions, jobs};
+use crate::codec::{Coded, from_json, key};
+use crate::{FoundJobs, JobQuery, JobStates, Page, StoredJob};
+
+/// See [`Store::find_jobs`](crate::Store::find_jobs).
+pub(super) fn find_jobs(
+    db: &Connection,
+    tickets: &Tickets,
+    query: &JobQuery,
+    page: Page,
+) -> Outcome<FoundJobs> {
+    let Some(filter) = Filter::of(db, query)? else { return Ok(FoundJobs::default()) };
+    let order = query.sort.order(query.descending);
+    let mut values = filter.values.clone();
+    values.extend([i64::from(page.top).into(), i64::try_from(page.skip).unwrap_or(i64::MAX).into()]);
+    let sql = format!("SELECT id FROM jobs WHERE {} ORDER BY {order} LIMIT ? OFFSET ?", filter.sql);
+    let ids: Vec<i64> = db
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(values), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(FoundJobs { jobs: load(db, tickets, &ids)?, total: filter.total(db)? })
+}
+
+/// See [`Store::soonest_jobs`](crate::Store::soonest_jobs).
+pub(super) fn soonest_jobs(db: &Connection, tickets: &Tickets, top: u32) -> Outcome<Vec<StoredJob>> {
+    // Each is the low end of an index; executions that are claimed ahead are as many as are due in a few seconds.
+    let mut statement = db.prepare_cached(
+        "SELECT id FROM (SELECT id FROM jobs INDEXED BY jobs_due WHERE ahead = 0 AND due_at IS NOT NULL
+                         ORDER BY due_at LIMIT ?1)
+         UNION
+         SELECT id FROM (SELECT id FROM jobs INDEXED BY jobs_due WHERE ahead = 1 AND due_at IS NOT NULL
+                         ORDER BY due_at LIMIT ?1)
+         UNION
+         SELECT job_id FROM (SELECT job_id FROM executions WHERE ahead = 1 ORDER BY due_at LIMIT ?1)",
+    )?;
+    let ids: Vec<i64> =
+        statement.query_map(params![top], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut jobs = load(db, tickets, &ids)?;
+    jobs.retain(|stored| stored.job.next_at.is_some());
+    jobs.sort_by(|one, other| (one.job.next_at, &one.job.name).cmp(&(other.job.next_at, &other.job.name)));
+    jobs.truncate(top as usize);
+    Ok(jobs)
+}
+
+/// See [`Store::job_states`](crate::Store::job_states).
+pub(super) fn job_states(db: &Connection) -> Outcome<JobStates> {
+    let mut statement = db.prepare_cached(
+        "SELECT state, count(*) FROM jobs INDEXED BY jobs_in_state WHERE deleted_at IS NULL GROUP BY state",
+    )?;
+    let mut states = JobStates::default();
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        states.note(JobState::from_code(row.get(0)?, 0)?, row.get(1)?);
+    }
+    Ok(states)
+}
+
+/// The condition of a query.
+struct Filter {
+    sql: String,
+    values: Vec<Value>,
+    /// Where counting is not needed, because collections know how many jobs they have.
+    known: Option<Known>,
+}
+
+enum Known {
+    All,
+    Of(i64),
+}
+
+impl Filter {
+    /// `None` where nothing can be found.
+    fn of(db: &Connection, query: &JobQuery) -> Outcome<Option<Self>> {
+        let mut filter =
+            Self { sql: "deleted_at IS NULL".to_owned(), values: Vec::new(), known: Some(Known::All) };
+        if let Some(path) = &query.collection {
+            let Some(id) = collections::find(db, path)? else { return Ok(None) };
+            filter.add("collection_id = ?", [id.into()]);
+            filter.known = Some(Known::Of(id));
+        }
+        if let Some(subscription) = &query.subscription {
+            filter.add(
+                "collection_id IN (SELECT id FROM collections WHERE subscription_key = ? AND deleted_at IS NULL)",
+                [key(subscription).into()],
+            );
+            filter.known = None;
+        }
+        if let Some(state) = query.state {
+            filter.add("state = ?", [state.code().into()]);
+            filter.known = None;
+        }
+        if let Some(text) = query.search.as_deref().map(key).filter(|text| !text.is_empty()) {
+            filter.add(
+                "(instr(name_key, ?) > 0 OR collection_id IN
+                  (SELECT id FROM collections WHERE deleted_at IS NULL AND instr(name_key, ?) > 0))",
+                [text.clone().into(), text.into()],
+            );
+            filter.known = None;
+        }
+        Ok(Some(filter))
+    }
+
+    fn add<const N: usize>(&mut self, sql: &str, values: [Value; N]) {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(sql);
+        self.values.extend(values);
+    }
+
+    fn total(&self, db: &Connection) -> Outcome<u64> {
+        Ok(match self.known {
+            Some(Known::All) => db
+                .prepare_cached("SELECT coalesce(sum(jobs), 0) FROM collections WHERE deleted_at IS NULL")?
+                .query_row([], |row| row.get(0))?,
+            Some(Known::Of(id)) => db
+                .prepare_cached("SELECT jobs FROM collections WHERE id = ?1")?
+                .query_row(params![id], |row| row.get(0))?,
+            None => db
+                .prepare_cached(&format!("SELECT count(*) FROM jobs WHERE {}", self.sql))?
+                .query_row(params_from_iter(self.values.clone()), |row| row.get(0))?,
+        })
+    }
+}
+
+/// Jobs by their numbers, in the same order.
+fn load(db: &Connection, tickets: &Tickets, ids: &[i64]) -> Outcome<Vec<StoredJob>> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {}, d.definition, c.document FROM jobs j
+         JOIN collections c ON c.id = j.collection_id
+         JOIN definitions d ON d.job_id = j.id
+         WHERE j.id = ?1",
+        jobs::COLUMNS
+    ))?;
+    let mut paths: HashMap<i64, CollectionPath> = HashMap::new();
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        let mut rows = statement.query(params![id])?;
+        let Some(row) = rows.next()? else { continue };
+        let definition: String = row.get(jobs::WIDTH)?;
+        let document: String = row.get(jobs::WIDTH + 1)?;
+        let row = jobs::read(row)?;
+        let path = match paths.get(&row.collection_id) {
+            Some(path) => path.clone(),
+            None => {
+                let collection: Collection = from_json(&document, "collections.document", row.collection_id)?;
+                paths.insert(row.collection_id, collection.path.clone());
+                collection.path
+            }
+        };
+        let executions = executions::of_job(db, row.id)?;
+        found.push(row.stored(&executions, |execution| tickets.is_begun(execution), &definition, path)?);
+    }
+    Ok(found)
+}

@@ -12,6 +12,7 @@ mod client;
 mod document;
 mod export;
 mod import;
+mod nodes;
 mod preview;
 mod progress;
 mod refused;
@@ -47,6 +48,8 @@ enum Command {
     Import(import::Options),
     /// Write what a server holds as a deployment template
     Export(export::Options),
+    /// Show the nodes that share a server's store
+    Nodes(nodes::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Backup(options) => backup::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
+        Command::Nodes(options) => nodes::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Config => serve::print_config(),

@@ -6,17 +6,15 @@ use std::sync::Arc;
 use actions::Actions;
 use anyhow::{Context, bail};
 use engine::{Engine, SystemClock};
-use model::Clock;
-use store::{SqliteSettings, SqliteStore, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
 use crate::config::{Config, LogFormat};
-use crate::{VERSION, demo, http};
+use crate::{VERSION, demo, http, stores};
 
 /// What to do besides serving.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,9 +22,6 @@ pub struct Options {
     /// Fill an empty store with examples.
     pub demo: bool,
 }
-
-/// The file of the embedded store, in the data folder.
-const DATABASE: &str = "punctual.db";
 
 /// Starts logging, to standard error.
 pub fn init_logging(config: &Config) -> anyhow::Result<()> {
@@ -51,13 +46,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
             config.listen
         );
     }
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let settings =
-        SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::default() };
-    std::fs::create_dir_all(&config.data)
-        .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let store: Arc<dyn Store> =
-        Arc::new(SqliteStore::open(config.data.join(DATABASE), settings, clock.now())?);
+    let (store, clock) = stores::open(&config, Arc::new(SystemClock)).await?;
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
@@ -78,7 +67,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     let server = tokio::spawn(server.into_future());
 
     let census = store.census().await?;
-    info!(version = VERSION, jobs = census.jobs, collections = census.collections, data = %config.data.display(), "started");
+    info!(version = VERSION, jobs = census.jobs, collections = census.collections, "started");
     // Whoever reads that we are ready may tell us to stop at once.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -91,13 +80,17 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
     }
     info!("stopping: nothing new begins, what is under way may finish");
-    stop.cancel();
+    // First of all /readyz says so, so that whoever spreads calls over nodes leaves this one out.
     live.stop();
     let all_ended = tokio::select! {
         ended = engine.stop() => ended,
         _ = interrupt.recv() => false,
         _ = terminate.recv() => false,
     };
+    if let Err(error) = store.leave().await {
+        warn!(%error, "could not say goodbye; others take over when the lease has run out");
+    }
+    stop.cancel();
     // Callers that keep a connection open do not keep us.
     server.abort();
     info!(all_ended, "stopped");

@@ -16,6 +16,8 @@ pub struct Flags {
     pub listen: Option<String>,
     /// `--data`.
     pub data: Option<PathBuf>,
+    /// `--database`.
+    pub database: Option<String>,
 }
 
 /// A setting that is wrong: which, where it was set, and what is allowed.
@@ -43,8 +45,9 @@ const PREFIX: &str = "PUNCTUAL_";
 /// Names the file of settings, as `--config` does.
 const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 
-/// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is.
-const NO_SETTINGS: [&str; 2] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER"];
+/// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is,
+/// `PUNCTUAL_TEST_POSTGRES` tells tests where a database is.
+const NO_SETTINGS: [&str; 3] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER", "PUNCTUAL_TEST_POSTGRES"];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
 const OPEN: [&str; 3] = ["storage-queue.accounts", "service-bus.namespaces", "oauth.tenants"];
@@ -81,6 +84,9 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
     }
     if let Some(data) = &flags.data {
         set(&mut settings, "data", Value::String(data.display().to_string()));
+    }
+    if let Some(database) = &flags.database {
+        set(&mut settings, "database", Value::String(database.clone()));
     }
     typed_config(settings)
 }

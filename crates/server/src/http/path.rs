@@ -50,6 +50,8 @@ pub(crate) enum Resource {
     Preview,
     /// When a stored job runs next.
     Upcoming,
+    /// Who shares the store.
+    Nodes,
     /// A copy of the whole store.
     Backup,
     /// Takes the resources of a template.
@@ -84,6 +86,7 @@ impl Resource {
             ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
+            ["api", "nodes"] => Some(Self::Nodes),
             ["api", "backup"] => Some(Self::Backup),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
@@ -215,6 +218,7 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::Nodes
             | Self::Backup
             | Self::Import
             | Self::Export
@@ -233,6 +237,7 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::Nodes
             | Self::Backup
             | Self::Import
             | Self::Export

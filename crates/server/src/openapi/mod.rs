@@ -73,6 +73,7 @@ mod tests {
         Resource::Events => "/api/events",
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
+        Resource::Nodes => "/api/nodes",
         Resource::Backup => "/api/backup",
         Resource::Import => "/api/import",
         Resource::Export => "/api/export",

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_postgres::{AsyncMessage, Client};
 
-use super::fault::{Fault, Outcome};
+use super::fault::{Fault, Kind, Outcome};
 use super::{Shared, nodes, revocation};
 use crate::Error;
 
@@ -71,6 +71,7 @@ pub(super) struct Line {
     heard: mpsc::Receiver<String>,
     listens: bool,
     warned: bool,
+    opened_at: Instant,
 }
 
 impl Drop for Line {
@@ -92,7 +93,8 @@ impl Line {
                 }
             }
         });
-        let mut line = Self { client, driver, heard, listens: false, warned: false };
+        let mut line =
+            Self { client, driver, heard, listens: false, warned: false, opened_at: Instant::now() };
         line.client.batch_execute("SET statement_timeout = 1000; SET lock_timeout = 500").await?;
         match line.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
             Ok(()) => line.listens = true,
@@ -126,8 +128,9 @@ impl Line {
         self.renew(shared).await?;
         let (living, any_gone) = nodes::living(&self.client).await?;
         shared.seat.see(&living);
-        if any_gone {
-            nodes::take_over(shared, &mut self.client, shared.now()).await?;
+        // After an outage of the database all leases have run out: whoever lives gets the time to renew its own.
+        if any_gone && self.opened_at.elapsed() >= LEASE {
+            later(nodes::take_over(shared, &mut self.client, shared.now()).await)?;
         }
         self.look_after_claims(shared).await
     }
@@ -174,8 +177,8 @@ impl Line {
 
     async fn look_after_claims(&mut self, shared: &Shared) -> Outcome<()> {
         if shared.tickets.count() > 0 {
-            nodes::free_lost(shared, &mut self.client).await?;
-            revocation::answer(shared, &self.client).await?;
+            later(nodes::free_lost(shared, &mut self.client).await)?;
+            later(revocation::answer(shared, &self.client).await)?;
         }
         Ok(())
     }
@@ -207,12 +210,22 @@ impl Line {
             // What we said ourselves we know.
             Some(("due", teller)) if teller != epoch => shared.bell.ring(),
             Some(("revoked", holder)) if holder == epoch => {
-                timeout(LONGEST_BEAT, revocation::answer(shared, &self.client))
-                    .await
-                    .map_err(|_| Fault::Pool("an answer took too long".to_owned()))??;
+                let answered = timeout(LONGEST_BEAT, revocation::answer(shared, &self.client)).await;
+                later(answered.map_err(|_| Fault::Pool("an answer took too long".to_owned()))?)?;
             }
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Leaves what somebody else is in the way of for the next heartbeat.
+fn later(outcome: Outcome<()>) -> Outcome<()> {
+    match outcome {
+        Err(fault) if fault.kind() == Kind::Conflict => {
+            tracing::debug!(?fault, "claims have to wait for a heartbeat");
+            Ok(())
+        }
+        other => other,
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Postgres {
 }
 
 /// A clock that stands still.
-struct Stopped(Timestamp);
+pub(crate) struct Stopped(pub(crate) Timestamp);
 
 impl Clock for Stopped {
     fn now(&self) -> Timestamp {
@@ -51,6 +51,18 @@ impl Postgres {
         client.batch_execute(sql).await.expect("it is run");
         drop(client);
         let _ = driver.await;
+    }
+
+    /// The one number that a query answers with.
+    #[allow(dead_code, reason = "not every test asks")]
+    pub(crate) async fn query(&self, sql: &str) -> i64 {
+        let (client, connection) =
+            tokio_postgres::connect(&self.url(), NoTls).await.expect("the server answers");
+        let driver = tokio::spawn(connection);
+        let number = client.query_one(sql, &[]).await.expect("it is run").get(0);
+        drop(client);
+        let _ = driver.await;
+        number
     }
 
     /// The URL of the schema.

@@ -4,6 +4,7 @@ mod deployments;
 mod events;
 mod groups;
 mod ledger;
+mod nodes;
 mod preview;
 mod search;
 mod surroundings;
@@ -69,6 +70,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Upcoming => preview::upcoming(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
+        Resource::Nodes => nodes::nodes(app, call).await,
         Resource::Backup => {
             let copy = app.store.snapshot().await?;
             let copy = copy
@@ -79,17 +81,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
-        Resource::Ready => {
-            app.store.check().await?;
-            let census = app.store.census().await?;
-            let counts = json!({
-                "status": "ready",
-                "jobCollections": census.collections,
-                "jobs": census.jobs,
-                "executions": census.executions,
-            });
-            Ok(Answer::json(200, counts))
-        }
+        Resource::Ready => nodes::ready(app).await,
     }
 }
 

@@ -44,6 +44,7 @@ fn path() -> impl Strategy<Value = String> {
         "/api/jobs",
         "/api/preview",
         "/api/upcoming",
+        "/api/nodes",
         "/api",
         "/healthz",
         "",

@@ -1,4 +1,4 @@
-"""The counterparts of the queue actions: installed, started, asked and stopped."""
+"""The counterparts of the actions: installed, started, asked and stopped."""
 
 import base64
 import hashlib
@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import queue
+import re
 import shutil
 import signal
 import socket
@@ -17,7 +18,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 PARTS = Path(__file__).resolve().parent
-NEW = ["azure-storage-queue==12.18.1", "azure-servicebus==7.15.0"]
+NEW = ["azure-storage-queue==12.18.1", "azure-servicebus==7.15.0", "standardwebhooks==1.1.0"]
 OLD = ["azure-servicebus==0.21.1"]
 NODE = ["azurite@3.35.0", "rhea@3.0.5"]
 # Seconds in which a counterpart starts, on a slow machine.
@@ -318,6 +319,11 @@ def retries(count):
 
 def decoded(texts):
     return [base64.b64decode(text).decode() for text in texts]
+
+
+def envelope_tags(texts):
+    """The execution tags of enveloped messages."""
+    return [re.search("<ExecutionTag>(.*)</ExecutionTag>", text)[1] for text in decoded(texts)]
 
 
 def read_envelope(texts, job, collection, region, message):

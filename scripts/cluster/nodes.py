@@ -14,6 +14,10 @@ GROUP = "/subscriptions/s/resourceGroups/chaos"
 COLLECTION = f"{GROUP}/providers/Microsoft.Scheduler/jobCollections/c"
 
 
+# Any will do: what is sealed with it goes with the database.
+KEY = "punctual1_" + "A" * 43
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -33,6 +37,7 @@ class Node:
         environment |= {
             "PUNCTUAL_DATABASE": os.environ["PUNCTUAL_TEST_POSTGRES"],
             "PUNCTUAL_NODE": self.name,
+            "PUNCTUAL_SECRETS_KEY": KEY,
             "PUNCTUAL_PLANS_P20PREMIUM_JOBS": "1000000",
             "NO_COLOR": "1",
         }

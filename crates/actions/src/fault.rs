@@ -7,6 +7,8 @@ use std::{error::Error, fmt, io, time::Duration};
 
 use hyper_util::client::legacy;
 
+use crate::settings::ActionSettings;
+
 /// What kind of fault, by its recorded name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -102,8 +104,8 @@ impl Fault {
         Self { kind: Kind::ProtocolError, text: Some(text), cause: Some(cause.into()) }
     }
 
-    /// What the client says when a request did not bring an answer. `max_head` is the limit that it had.
-    pub(crate) fn of_request(error: &legacy::Error, max_head: usize) -> Self {
+    /// What the client says when a request did not bring an answer. `limits` are those that it had.
+    pub(crate) fn of_request(error: &legacy::Error, limits: &ActionSettings) -> Self {
         let Some(source) = error.source() else {
             return Self::new(Kind::SendFailure, error.to_string());
         };
@@ -111,15 +113,16 @@ impl Fault {
             return fault.clone();
         }
         match source.downcast_ref::<hyper::Error>() {
-            Some(error) => Self::of_exchange(error, max_head),
+            Some(error) => Self::of_exchange(error, limits),
             None => Self::new(Kind::SendFailure, root_cause(source)),
         }
     }
 
-    fn of_exchange(error: &hyper::Error, max_head: usize) -> Self {
+    fn of_exchange(error: &hyper::Error, limits: &ActionSettings) -> Self {
         if error.is_parse_too_large() {
+            let (bytes, lines) = (limits.max_response_headers, limits.max_response_header_lines);
             let cause =
-                format!("the headers of the answer are larger than {max_head} bytes or more than 100 lines");
+                format!("the headers of the answer are larger than {bytes} bytes or more than {lines} lines");
             Self::new(Kind::MessageLengthLimitExceeded, cause)
         } else if error.is_parse() {
             let cause = format!("the answer is not HTTP/1.1: {}", root_cause(error));

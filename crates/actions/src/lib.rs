@@ -36,9 +36,10 @@
 //! # The way through
 //!
 //! [`Actions::run`](Runner::run) looks at the kind of call. For HTTP, `http` walks: `uri` reads the destination,
-//! `request` writes what is sent there, `connector` resolves the name, asks `egress` whether the address may be
-//! called, connects and speaks TLS; `redirect` decides where to go on, `answer` reads what came back up to a limit,
-//! and `message` writes the sentence for the history; `oauth` gets the tokens of actions that need one. Everything that can go wrong on the way is a `Fault`.
+//! `request` writes what is sent there, `dialer` resolves the name, asks `egress` whether the address may be called and
+//! connects, `connector` speaks TLS; `redirect` decides where to go on, `answer` reads what came back up to a limit,
+//! and `message` writes the sentence for the history; `oauth` gets the tokens of actions that need one. Everything that
+//! can go wrong on the way is a `Fault`.
 //! `storage_queue` writes its own request and sends it with the same client, and so does `service_bus` for the REST
 //! endpoint; for AMQP it keeps links, over connections of the same connector.
 //!
@@ -58,6 +59,7 @@ mod http;
 mod oauth;
 mod order;
 mod refusal;
+mod resolver;
 pub mod scripted;
 mod service_bus;
 mod settings;
@@ -71,14 +73,19 @@ use async_trait::async_trait;
 use model::{Clock, Outcome, action::Call};
 
 pub use crate::{
+    egress::EgressSettings,
     endpoints::Endpoints,
     oauth::{Authority, OauthSettings},
     order::{Order, Target},
+    resolver::{MachineResolver, Resolver},
     service_bus::{Login, Namespace, ServiceBusSettings},
     settings::{ActionSettings, SettingsError},
 };
 
-use crate::service_bus::{Entity, ServiceBus};
+use crate::{
+    http::dialer::Dialer,
+    service_bus::{Entity, ServiceBus},
+};
 
 /// Who carries out attempts.
 #[async_trait]
@@ -109,11 +116,14 @@ impl Actions {
     ///
     /// When a setting cannot be used.
     pub fn new(settings: ActionSettings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
+        settings.check()?;
         let storage_accounts = settings.storage_accounts.clone();
         let schemes = ["http", "https"];
         storage_accounts.check("storage-queue.endpoint", "storage-queue.accounts.*", &schemes)?;
-        let service_bus = ServiceBus::new(&settings, Arc::clone(&clock))?;
-        Ok(Self { http: http::Http::new(settings, clock)?, storage_accounts, service_bus })
+        // One for all, so that nothing is called past the egress guard.
+        let dialer = Arc::new(Dialer::new(&settings)?);
+        let service_bus = ServiceBus::new(&settings, Arc::clone(&dialer), Arc::clone(&clock))?;
+        Ok(Self { http: http::Http::new(settings, &dialer, clock)?, storage_accounts, service_bus })
     }
 }
 

@@ -10,9 +10,10 @@ use http::{Method, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
-use crate::client::{Client, Server};
+use crate::client;
 use crate::progress::Progress;
 use crate::refused::Refused;
+use crate::target::Server;
 
 /// The options of `backup`.
 #[derive(Debug, Args)]
@@ -28,11 +29,12 @@ pub(crate) struct Options {
 }
 
 const EXAMPLES: &str = "The server goes on working; the copy holds what was stored when the command began.
-It is one SQLite file. To restore it, stop the server and put it into an empty data folder as punctual.db.
+It is one SQLite file, with secrets sealed; keep the server's keys too, in another place.
+To restore it, stop the server and put it into an empty data folder as punctual.db, with the keys.
 
 Examples:
   punctual backup punctual-monday.db
-  punctual backup - --server http://10.0.0.5:8042 | gzip > punctual.db.gz";
+  punctual backup - --server http://127.0.0.1:8042 | gzip > punctual.db.gz";
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let file = &options.file;
@@ -41,9 +43,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let file = file.display();
         return Err(Refused::new(format!("{file} is there already; --force replaces it")).into());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let answer = Client::new(&options.server)?.send(Method::POST, "/api/backup", None).await?;
+    client::wait(async {
+        let answer = options.server.client()?.send(Method::POST, "/api/backup", None).await?;
         let length = answer.headers().get(header::CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
         let length: u64 = length.context("the server does not say how large the copy is")?;

@@ -9,51 +9,46 @@ use clap::Args;
 use http::Method;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use url::form_urlencoded::Serializer;
 
-use crate::client::{Client, Server};
+use crate::client;
+use crate::target::{self, Place};
 
 /// The options of `export`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The subscription to export
-    #[arg(long)]
-    subscription: String,
-    /// Only this resource group; without it, each group is a deployment within the template
-    #[arg(long)]
-    group: Option<String>,
-    /// Only this job collection of the group
-    #[arg(long, requires = "group")]
-    collection: Option<String>,
     /// Where the template goes; by default standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Only this job collection of the group
+    #[arg(long, value_name = "NAME", requires = "group")]
+    collection: Option<String>,
     #[command(flatten)]
-    server: Server,
+    place: Place,
 }
 
 const EXAMPLES: &str =
     "Secrets are not exported: each becomes a parameter of the template, named after where it stands.
 Jobs that have come to their end are left out; the template's metadata names them.
+Without --group, each group of the subscription is a deployment within the template.
 
 Examples:
-  punctual export --subscription s --group g -o template.json
-  punctual export --subscription s > everything.json
-  punctual export --subscription s --group g | punctual import - --subscription s --group copy --dry-run";
+  punctual export --group default -o copy.json
+  punctual export > everything.json
+  punctual export --group default | punctual import - --group copy --dry-run";
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let mut query = Serializer::new(String::new());
-    query.append_pair("subscription", &options.subscription);
-    for (name, value) in [("group", &options.group), ("collection", &options.collection)] {
-        if let Some(value) = value {
-            query.append_pair(name, value);
-        }
-    }
-    let path = format!("/api/export?{}", query.finish());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let answer = Client::new(&options.server)?.send(Method::GET, &path, None).await?.into_body();
+    let target = options.place.resolve()?;
+    // Without a group of its own choice, the caller wants all of them.
+    let group = options.place.names_group().then_some(target.group.as_str());
+    let narrowed = [
+        ("subscription", Some(target.subscription.as_str())),
+        ("group", group),
+        ("collection", options.collection.as_deref()),
+    ];
+    let path = target::query("/api/export", &narrowed);
+    client::wait(async {
+        let answer = target.client.send(Method::GET, &path, None).await?.into_body();
         let Some(file) = options.output.as_deref().filter(|file| *file != Path::new("-")) else {
             return save(answer, &mut io::stdout().lock()).await;
         };

@@ -12,13 +12,13 @@ use http::Method;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
-use url::form_urlencoded::Serializer;
 
-use crate::client::{Client, Problem, Server};
+use crate::client;
 use crate::document;
 use crate::progress::Progress;
 use crate::refused::Refused;
 use crate::report;
+use crate::target::{self, Place};
 
 /// In bytes: what a server takes.
 const LARGEST: u64 = 64 << 20;
@@ -35,12 +35,6 @@ pub(crate) struct Options {
     /// A parameter of the template; it wins over the file's
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The subscription that the resources go to
-    #[arg(long)]
-    subscription: String,
-    /// The resource group that they go to
-    #[arg(long)]
-    group: String,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -48,33 +42,32 @@ pub(crate) struct Options {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    server: Server,
+    place: Place,
 }
 
-const EXAMPLES: &str = "Everything is checked before anything is written. What is already there, just so, is left
+const EXAMPLES: &str =
+    "Everything is checked before anything is written. What is already there, just so, is left
 alone; what broke off is continued by the same command.
 
 Examples:
-  punctual import template.json --subscription s --group g --dry-run
-  punctual import template.json --parameters production.json --set password=\"$PASSWORD\" --subscription s --group g
+  punctual import template.json --dry-run
+  punctual import template.json --parameters production.json --set password=\"$PASSWORD\" --group billing
 
-Faults are said on standard error, one line for each, and the status is 2; where the server refuses
-or is away it is 1.";
+Faults are said on standard error, one line for each, and the status is 2.";
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let template = document::read_within(&options.file, LARGEST, "that is no template")?;
     let parameters = parameters(options, &template)?;
     let body = json!({"template": template, "parameters": parameters});
-    let mut query = Serializer::new(String::new());
-    query.append_pair("subscription", &options.subscription).append_pair("group", &options.group);
-    query.append_pair(if options.dry_run { "dryRun" } else { "progress" }, "true");
-    let path = format!("/api/import?{}", query.finish());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(async {
-        let answer = match Client::new(&options.server)?.send(Method::POST, &path, Some(&body)).await {
-            Ok(answer) => answer.into_body(),
-            Err(error) => return Err(refused(error)),
-        };
+    let target = options.place.resolve()?;
+    let how = if options.dry_run { "dryRun" } else { "progress" };
+    let (subscription, group) = (Some(target.subscription.as_str()), Some(target.group.as_str()));
+    let path = target::query(
+        "/api/import",
+        &[("subscription", subscription), ("group", group), (how, Some("true"))],
+    );
+    let report = client::wait(async {
+        let answer = target.client.send(Method::POST, &path, Some(&body)).await?.into_body();
         if options.dry_run {
             let bytes = answer.collect().await.context("the report broke off")?.to_bytes();
             return serde_json::from_slice(&bytes).context("the server's report is not JSON");
@@ -92,15 +85,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     match report["error"]["message"].as_str() {
         Some(message) => bail!("the import stopped: {message} The same command continues it"),
         None => Ok(()),
-    }
-}
-
-/// What the server finds wrong with the document is the caller's mistake; anything else is not.
-fn refused(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<Problem>() {
-        Ok(problem) if problem.status == 400 => Refused::all(problem.reasons).into(),
-        Ok(problem) => problem.into(),
-        Err(error) => error,
     }
 }
 

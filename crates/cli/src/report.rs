@@ -2,9 +2,13 @@
 
 use std::io::{self, Write};
 
-use serde_json::Value;
+use http::Method;
+use serde_json::{Value, json};
 
+use crate::client::Condition;
+use crate::output::Format;
 use crate::style;
+use crate::target::{self, Target};
 
 /// A value that is shown is cut here, in characters.
 const LONGEST: usize = 60;
@@ -19,6 +23,25 @@ const RESULTS: [(&str, &str, &str); 6] = [
     ("notDone", "not done", "not done"),
 ];
 
+/// Lets the server judge resources without writing them, and says what it would do.
+pub(crate) async fn dry_run(target: &Target, resources: Vec<Value>, format: Format) -> anyhow::Result<()> {
+    let (subscription, group) = (Some(target.subscription.as_str()), Some(target.group.as_str()));
+    let path = target::query(
+        "/api/import",
+        &[("subscription", subscription), ("group", group), ("dryRun", Some("true"))],
+    );
+    let list = json!({"template": {"value": resources}});
+    let report = target.client.ask(Method::POST, &path, Some(&list), &Condition::Always).await?.body;
+    let mut out = io::stdout().lock();
+    if format.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        write(&mut out, &report)?;
+    }
+    Ok(out.flush()?)
+}
+
 /// Writes a line for each resource, what changes of it below, and a summary.
 pub(crate) fn write(out: &mut impl Write, report: &Value) -> io::Result<()> {
     let dry_run = report["dryRun"] == true;
@@ -28,18 +51,18 @@ pub(crate) fn write(out: &mut impl Write, report: &Value) -> io::Result<()> {
     for resource in resources {
         let result = word(resource["result"].as_str().unwrap_or_default(), dry_run);
         let note = resource["note"].as_str().map(|note| format!("  ({note})")).unwrap_or_default();
-        writeln!(out, "{}", plain(&format!("{result:width$}  {}{note}", name(resource))))?;
+        writeln!(out, "{}", style::harmless(&format!("{result:width$}  {}{note}", name(resource))))?;
         for change in resource["changes"].as_array().into_iter().flatten() {
             let member = change["member"].as_str().unwrap_or_default();
             let (from, to) = (shown(change.get("from")), shown(change.get("to")));
-            writeln!(out, "{:width$}    {}", "", plain(&format!("{member}: {from} -> {to}")))?;
+            writeln!(out, "{:width$}    {}", "", style::harmless(&format!("{member}: {from} -> {to}")))?;
         }
         for member in resource["ignored"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             writeln!(
                 out,
                 "{:width$}    {}",
                 "",
-                plain(&format!("{member} means nothing here; it is ignored"))
+                style::harmless(&format!("{member} means nothing here; it is ignored"))
             )?;
         }
     }
@@ -52,7 +75,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Value) -> io::Result<()> {
     let ending = if dry_run { "; nothing was changed" } else { "" };
     writeln!(out, "{counts}{ending}")?;
     for (name, value) in report["outputs"].as_object().into_iter().flatten() {
-        writeln!(out, "output {}", plain(&format!("{name}: {}", shown(Some(value)))))?;
+        writeln!(out, "output {}", style::harmless(&format!("{name}: {}", shown(Some(value)))))?;
     }
     for note in report["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         style::say("note", note);
@@ -85,9 +108,4 @@ fn shown(value: Option<&Value>) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
-}
-
-/// What files say must not steer the terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -34,7 +34,6 @@ const EXAMPLES: &str = "Examples:
   punctual serve
   punctual serve --demo --data /tmp/punctual-demo
   punctual serve --listen 127.0.0.1:9000 --config punctual.toml
-  punctual serve --database postgres://punctual@db.example/punctual
 
 Every setting is also an environment variable: PUNCTUAL_LISTEN, PUNCTUAL_ENGINE_CALLS, …
 When it is ready, one line with the address goes to standard output; logs go to standard error.

@@ -79,7 +79,7 @@ pub(crate) fn ending(rule: &Rule, shown: &[Occurrence], goes_on: bool) -> String
 }
 
 /// `Sun 2027-03-28 03:30:00 +02:00`
-fn wall_clock(at: Timestamp, offset: i64) -> String {
+pub(crate) fn wall_clock(at: Timestamp, offset: i64) -> String {
     let offset = i32::try_from(offset).ok().and_then(|offset| Offset::from_seconds(offset).ok());
     let zoned = at.to_zoned(offset.map_or(TimeZone::UTC, TimeZone::fixed));
     zoned.strftime("%a %Y-%m-%d %H:%M:%S%.f %:z").to_string()

@@ -105,7 +105,7 @@ const ROOMS: &[Room] = &[
         may_use: &[
             ("server", "serve"),
             ("engine", "bench"),
-            ("actions", "doctor"),
+            ("actions", "bench"),
             ("store", "migrate, export and import"),
             ("wire", "files of jobs are JSON"),
             ("template", "import"),

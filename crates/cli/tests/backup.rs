@@ -55,6 +55,14 @@ fn a_copy_made_under_load_is_a_store_of_its_own() {
     let left: Vec<_> =
         std::fs::read_dir(copy.path()).expect("read").flatten().map(|e| e.file_name()).collect();
     assert_eq!(left, ["punctual.db"], "nothing unfinished stays");
+    let lonely = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+        .arg(copy.path())
+        .output()
+        .expect("run");
+    assert!(!lonely.status.success());
+    assert!(said(&lonely).contains("sealed with the key"), "{}", said(&lonely));
+    std::fs::copy(data.path().join("keys"), copy.path().join("keys")).expect("copied");
     let restored = Server::start(copy.path(), &[]);
     assert_eq!(restored.call("GET", &job_path("j149"), None).0, 200, "the second copy is of after the load");
     assert!(ledger(&restored).len() >= 50, "what ran is in the copy's ledger");
@@ -65,7 +73,7 @@ fn a_copy_made_under_load_is_a_store_of_its_own() {
 fn a_server_that_is_not_there_is_said_to_be() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = backup("http://127.0.0.1:1", &["copy.db"], folder.path());
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(5));
     assert!(said(&output).contains("http://127.0.0.1:1 cannot be reached"), "{}", said(&output));
     for wrong in ["127.0.0.1:8042", "ftp://127.0.0.1", "nothing"] {
         let output = backup(wrong, &["copy.db"], folder.path());

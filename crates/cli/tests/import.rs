@@ -260,7 +260,7 @@ fn every_fault_is_told_and_nothing_is_written() {
     let mut template = self::template();
     template["resources"][0]["properties"]["quota"]["maxJobCount"] = json!(1);
     let refused = run(&server, &arguments, &template.to_string());
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(4), "{}", said(&refused));
     assert!(said(&refused).contains("holds at most 1 jobs"), "{}", said(&refused));
     assert!(everything(&server).is_empty());
 
@@ -278,7 +278,7 @@ fn every_fault_is_told_and_nothing_is_written() {
     }
     let away = ["--server", "http://127.0.0.1:1"];
     let refused = run(&server, &[&arguments[..], &away].concat(), &self::template().to_string());
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(5), "{}", said(&refused));
     server.kill();
 }
 
@@ -306,6 +306,47 @@ fn changes_are_told_member_by_member() {
         assert!(text.contains(line), "{line:?} is not in {text}");
     }
     server.kill();
+}
+
+#[test]
+fn signing_secrets_become_parameters_one_by_one() {
+    let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
+    let first = Server::start(folders[0].path(), &[]);
+    let list = json!({"value": [
+        {"type": "Microsoft.Scheduler/jobCollections", "name": "c"},
+        {"type": "Microsoft.Scheduler/jobCollections/jobs", "name": "c/signed", "properties": {
+            "startTime": "2027-01-01T00:00:00Z", "recurrence": {"frequency": "day"}, "state": "Disabled",
+            "action": {"type": "Http", "request": {"uri": "http://127.0.0.1:1/", "method": "POST", "authentication":
+                {"type": "Hmac", "secrets": ["whsec_bmV3IG5ldyBuZXcgbmV3IG5ldyBuZXcg", "whsec_b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQg"]}}},
+        }},
+    ]});
+    import(&first, &list, &[]);
+    let exported = export(&first, &["--group", "g"]);
+    let text = exported.to_string();
+    assert!(!text.contains("bmV3") && !text.contains("b2xk"), "{text}");
+    let names: Vec<&String> = exported["parameters"].as_object().expect("parameters").keys().collect();
+    let name = "c_signed_action_request_authentication_secrets";
+    assert_eq!(names, [&format!("{name}_0"), &format!("{name}_1")]);
+
+    let second = Server::start(folders[1].path(), &[]);
+    let set = |number: u8, secret: &str| format!("{name}_{number}={secret}");
+    let (new, old) =
+        (set(0, "whsec_bmV3IG5ldyBuZXcgbmV3IG5ldyBuZXcg"), set(1, "whsec_b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQg"));
+    let copied = import(&second, &exported, &["--set", &new, "--set", &old]);
+    assert_eq!(results(&copied), ["create", "create"]);
+    assert_eq!(everything(&second), everything(&first));
+    assert_eq!(results(&import(&second, &exported, &["--set", &new, "--set", &old])), ["same", "same"]);
+    let other = set(1, "whsec_b3RoZXIgb3RoZXIgb3RoZXIgb3RoZXIg");
+    let changed = import(&second, &exported, &["--set", &new, "--set", &other, "--dry-run"]);
+    assert_eq!(results(&changed), ["same", "change"]);
+    assert_eq!(
+        changed["resources"][1]["changes"][0]["to"],
+        json!(["(secret)", "(another secret)"]),
+        "{changed}"
+    );
+    assert!(!changed.to_string().contains("whsec_"), "{changed}");
+    first.kill();
+    second.kill();
 }
 
 /// Ten thousand jobs, with their collections, from a list that the API could have written.

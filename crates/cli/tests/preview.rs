@@ -280,7 +280,7 @@ fn a_reader_that_leaves_is_no_failure() {
 fn usage() {
     let nothing = punctual(&[]).output().expect("the binary starts");
     assert_eq!(nothing.status.code(), Some(2));
-    assert!(err(&nothing).contains("Usage: punctual <COMMAND>"), "{}", err(&nothing));
+    assert!(err(&nothing).contains("Usage: punctual [OPTIONS] <COMMAND>"), "{}", err(&nothing));
     let version = punctual(&["--version"]).output().expect("the binary starts");
     assert_eq!(out(&version), format!("punctual {}\n", env!("CARGO_PKG_VERSION")));
     let help = punctual(&["preview", "--help"]).output().expect("the binary starts");

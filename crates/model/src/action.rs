@@ -1,4 +1,7 @@
 //! Actions: what a job does when it is due, and how often it tries.
+//!
+//! They are generic in what stands where a secret belongs: a [`Secret`] wherever nothing else is said, and for a store
+//! its sealed form (see [`Definition::try_map`](crate::Definition::try_map)).
 
 use std::time::Duration;
 
@@ -9,23 +12,25 @@ use crate::Secret;
 
 /// What is called, how often a failed call is repeated, and what is called when nothing helped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Action {
+pub struct Action<S = Secret> {
     /// What is called.
-    pub call: Call,
+    pub call: Call<S>,
     /// `None` where the job did not say: the plan's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
     /// Called when the retries are used up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_error: Option<Box<Action>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<Box<Action<S>>>,
 }
 
 impl Action {
     /// How deep error actions may be nested below the action.
     pub const DEEPEST: usize = 3;
+}
 
+impl<S> Action<S> {
     /// The action at a depth: 0 is the action itself, 1 its error action, and so on.
-    pub fn at_depth(&self, depth: u8) -> Option<&Action> {
+    pub fn at_depth(&self, depth: u8) -> Option<&Self> {
         match depth {
             0 => Some(self),
             _ => self.on_error.as_ref()?.at_depth(depth - 1),
@@ -40,25 +45,25 @@ impl Action {
 
 /// One kind of call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Call {
+pub enum Call<S = Secret> {
     /// An HTTP request. The old service knew `Http` and `Https` as types; either takes either scheme.
     Http {
         /// Whether the type was written `Https`.
         https: bool,
         /// The request.
-        request: HttpRequest,
+        request: HttpRequest<S>,
     },
     /// A message for an Azure storage queue.
-    StorageQueue(StorageQueueMessage),
+    StorageQueue(StorageQueueMessage<S>),
     /// A message for a Service Bus queue.
-    ServiceBusQueue(ServiceBusMessage),
+    ServiceBusQueue(ServiceBusMessage<S>),
     /// A message for a Service Bus topic.
-    ServiceBusTopic(ServiceBusMessage),
+    ServiceBusTopic(ServiceBusMessage<S>),
 }
 
 /// An HTTP request, as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HttpRequest {
+pub struct HttpRequest<S = Secret> {
     /// Byte for byte as given.
     pub uri: String,
     /// As given: `get` stays `get` in answers.
@@ -70,26 +75,26 @@ pub struct HttpRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// Who calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authentication: Option<HttpAuthentication>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<HttpAuthentication<S>>,
 }
 
 /// How an HTTP request says who calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HttpAuthentication {
+pub enum HttpAuthentication<S = Secret> {
     /// User name and password.
     Basic {
         /// The user.
         username: String,
         /// The password.
-        password: Secret,
+        password: S,
     },
     /// A client certificate.
     ClientCertificate {
         /// Base64 of a PKCS #12 file.
-        pfx: Secret,
+        pfx: S,
         /// What opens it.
-        password: Secret,
+        password: S,
         /// Upper-case hex.
         thumbprint: String,
         /// When it expires.
@@ -106,19 +111,24 @@ pub enum HttpAuthentication {
         /// Who asks.
         client_id: String,
         /// The client's secret.
-        secret: Secret,
+        secret: S,
+    },
+    /// A signature of what is sent, as Standard Webhooks has it.
+    Hmac {
+        /// What it is signed with; several while the called side changes from one to another.
+        secrets: Vec<S>,
     },
 }
 
 /// A message for a storage queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StorageQueueMessage {
+pub struct StorageQueueMessage<S = Secret> {
     /// The account.
     pub account: String,
     /// The queue.
     pub queue: String,
     /// What lets us in.
-    pub sas_token: Secret,
+    pub sas_token: S,
     /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -154,7 +164,7 @@ impl QueueDelivery {
 
 /// A message for a Service Bus queue or topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServiceBusMessage {
+pub struct ServiceBusMessage<S = Secret> {
     /// The namespace.
     pub namespace: String,
     /// The queue's name, or the topic's path.
@@ -162,8 +172,8 @@ pub struct ServiceBusMessage {
     /// How it travels.
     pub transport: ServiceBusTransport,
     /// Who sends; `None` where nothing was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authentication: Option<SharedAccessKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<SharedAccessKey<S>>,
     /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -188,11 +198,11 @@ pub enum ServiceBusTransport {
 
 /// A shared access key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SharedAccessKey {
+pub struct SharedAccessKey<S = Secret> {
     /// Its name.
     pub name: String,
     /// The key.
-    pub key: Secret,
+    pub key: S,
 }
 
 /// How often a failed call is repeated.

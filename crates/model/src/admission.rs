@@ -74,12 +74,19 @@ pub fn check(
         let allowed = format!("at most {} months ahead, until {latest}", limits.start_months);
         faults.push(Fault::new("startTime", start, allowed));
     }
-    check_action(&mut faults, "action", action, 0, plan, limits);
+    faults.extend(check_action(action, plan, limits));
     if let CatchUp::All { max } = catch_up
         && max > limits.catch_up
     {
         faults.push(Fault::new("catchUp.max", max, format!("at most {}", limits.catch_up)));
     }
+    faults
+}
+
+/// What of an action goes beyond a limit; a part of [`check`].
+pub fn check_action(action: &Action, plan: &PlanLimits, limits: &Limits) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    check_at_depth(&mut faults, "action", action, 0, plan, limits);
     faults
 }
 
@@ -119,7 +126,7 @@ fn months_after(now: Timestamp, months: u32) -> Timestamp {
     later.map_or(Timestamp::MAX, |later| later.timestamp())
 }
 
-fn check_action(
+fn check_at_depth(
     faults: &mut Vec<Fault>,
     path: &str,
     action: &Action,
@@ -149,7 +156,7 @@ fn check_action(
         }
     }
     if let Some(on_error) = &action.on_error {
-        check_action(faults, &format!("{path}.errorAction"), on_error, depth + 1, plan, limits);
+        check_at_depth(faults, &format!("{path}.errorAction"), on_error, depth + 1, plan, limits);
     }
 }
 

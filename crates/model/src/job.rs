@@ -4,21 +4,24 @@ use recurrence::{Draft, Faults, Rule, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::Action;
+use crate::{Action, Secret};
 
 /// The number of a job in its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub i64);
 
 /// What was asked for.
+///
+/// `S` stands where a secret belongs. A definition with [`Secret`]s cannot be written to a disk, since they have no
+/// stored form; [`try_map`](Self::try_map) makes one that can.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Definition {
+pub struct Definition<S = Secret> {
     /// When it runs, as it was written.
     pub timing: Draft,
     /// The moment from which the timing counts: when it was last written.
     pub accepted_at: Timestamp,
     /// What it does.
-    pub action: Action,
+    pub action: Action<S>,
     /// What becomes of occurrences that an outage kept from running.
     #[serde(default)]
     pub catch_up: CatchUp,
@@ -33,7 +36,7 @@ pub struct Definition {
     pub capital_occurrence: bool,
 }
 
-impl Definition {
+impl<S> Definition<S> {
     /// The rule of its timing.
     pub fn rule(&self) -> Result<Rule, Faults> {
         Rule::build(&self.timing, self.accepted_at)

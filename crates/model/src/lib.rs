@@ -17,6 +17,8 @@ pub mod interval;
 mod job;
 mod ledger;
 mod secret;
+pub mod signing;
+mod tally;
 pub mod transition;
 
 pub use action::Action;
@@ -30,4 +32,5 @@ pub use job::{CatchUp, Counters, Definition, Job, JobId, JobState, Overlap};
 pub use ledger::{Fate, LedgerEntry, Reason};
 pub use recurrence::{Occurrence, Timestamp};
 pub use secret::Secret;
+pub use tally::{Lateness, Tally};
 pub use uuid::Uuid;

@@ -271,8 +271,8 @@ pub enum Then {
 }
 
 /// What an attempt leads to. `default_retry` is the interval that the plan gives to those who do not ask.
-pub fn settle(
-    definition: &Definition,
+pub fn settle<S>(
+    definition: &Definition<S>,
     default_retry: Duration,
     execution: &Execution,
     attempt: &Attempt,

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::Timestamp;
 use crate::cron::Cron;
-use crate::date_time::{DATE_TIME_FORMS, read_date_time};
+use crate::date_time::{DATE_TIME_FORMS, is_end_of_time, read_date_time};
 use crate::draft::{Draft, DstDraft, MonthlyOccurrenceDraft, RecurrenceDraft, ScheduleDraft};
 use crate::fault::{Fault, Faults, quoted};
 use crate::names::{Dst, Fold, Frequency, Gap, Weekday};
@@ -60,7 +60,9 @@ fn recurrence(draft: &RecurrenceDraft, accepted_at: Timestamp, faults: &mut Foun
         None => every_pattern(draft, faults),
     };
     let count = faults.number("recurrence.count", draft.count, 1, LARGEST_COUNT, "a whole number");
-    let end_time = faults.date_time("recurrence.endTime", draft.end_time.as_deref());
+    // An end that no instant can say comes after all that can: it is none.
+    let end_time = draft.end_time.as_deref().filter(|text| !is_end_of_time(text));
+    let end_time = faults.date_time("recurrence.endTime", end_time);
     if end_time.is_some_and(|end| end < accepted_at) {
         let allowed = format!("a date-time that is not past (it is {accepted_at})");
         faults.add("recurrence.endTime", quoted(draft.end_time.as_deref().unwrap_or_default()), allowed);

@@ -21,6 +21,19 @@ const TICK: i64 = 100;
 /// assert_eq!(read("2012-02-30"), None);
 /// ```
 pub fn read_date_time(text: &str) -> Option<Timestamp> {
+    let (seconds, nanos) = scan(text)?;
+    Timestamp::new(seconds, nanos).ok()
+}
+
+/// Whether a text is a date-time of the year 9999 that no instant can say, since its last day is not the same day in
+/// every zone. Clients on .NET write `9999-12-31T23:59:59.9999999Z` for an end that never comes.
+pub(crate) fn is_end_of_time(text: &str) -> bool {
+    let year_10000 = (civil::LAST_DAY + 1) * civil::DAY;
+    scan(text).is_some_and(|(seconds, nanos)| seconds < year_10000 && Timestamp::new(seconds, nanos).is_err())
+}
+
+/// The second and nanosecond of a date-time.
+fn scan(text: &str) -> Option<(i64, i32)> {
     let mut rest = Scanner(text.as_bytes());
     let year = rest.digits(4)?;
     rest.byte(b"-")?;
@@ -48,7 +61,7 @@ pub fn read_date_time(text: &str) -> Option<Timestamp> {
     if !rest.0.is_empty() {
         return None;
     }
-    Timestamp::new(seconds + nanos / 1_000_000_000, (nanos % 1_000_000_000) as i32).ok()
+    Some((seconds + nanos / 1_000_000_000, (nanos % 1_000_000_000) as i32))
 }
 
 /// Cuts a timestamp to what the API can write, so that what is stored is what is shown.
@@ -115,7 +128,7 @@ impl Scanner<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::read_date_time;
+    use super::{is_end_of_time, read_date_time};
 
     #[test]
     fn forms_that_are_read() {
@@ -134,6 +147,28 @@ mod tests {
             ("2024-02-29", "2024-02-29T00:00:00Z"),
         ] {
             assert_eq!(read_date_time(text).map(|at| at.to_string()).as_deref(), Some(utc), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_time() {
+        for text in [
+            "9999-12-31T23:59:59Z",
+            "9999-12-31T23:59:59.9999999Z",
+            "9999-12-31",
+            "9999-12-31T23:59:59+14:00",
+        ] {
+            assert!(is_end_of_time(text) && read_date_time(text).is_none(), "{text}");
+        }
+        for text in [
+            "9999-12-30",
+            "2027-01-01",
+            "9999-12-31T23:59:59-00:01",
+            "9999-12-31T23:59:59.99999995Z",
+            "soon",
+            "",
+        ] {
+            assert!(!is_end_of_time(text), "{text}");
         }
     }
 

@@ -41,7 +41,11 @@ export async function call(method, path, { body, etag, isNew, signal, keepalive 
     // A proxy may answer with a page; the status says enough.
   }
   if (!response.ok) {
-    const { code = 'Error', message = `The server answered with status ${response.status}.`, details } = answer?.error ?? {};
+    const {
+      code = 'Error',
+      message = `The server answered with status ${response.status}.`,
+      details,
+    } = answer?.error ?? {};
     throw new Fault(response.status, code, message, details ?? []);
   }
   return { status: response.status, body: answer, etag: response.headers.get('etag') };
@@ -128,7 +132,9 @@ export async function subscriptions(options) {
 export async function collections(options) {
   const found = [];
   for (const subscription of await subscriptions(options)) {
-    found.push(...(await all(scheduler(`/subscriptions/${subscription}/providers/Microsoft.Scheduler/jobCollections`), options)));
+    found.push(
+      ...(await all(scheduler(`/subscriptions/${subscription}/providers/Microsoft.Scheduler/jobCollections`), options)),
+    );
   }
   return found;
 }

@@ -19,7 +19,13 @@ const PAGES = {
   ledger: () => import('./pages/ledger.js'),
   settings: () => import('./pages/settings.js'),
 };
-const NAVIGATION = [['home', 'Home', '/'], ['jobs', 'Jobs', '/ui/jobs'], ['collections', 'Collections', '/ui/collections'], ['ledger', 'Ledger', '/ui/ledger'], ['settings', 'Settings', '/ui/settings']];
+const NAVIGATION = [
+  ['home', 'Home', '/'],
+  ['jobs', 'Jobs', '/ui/jobs'],
+  ['collections', 'Collections', '/ui/collections'],
+  ['ledger', 'Ledger', '/ui/ledger'],
+  ['settings', 'Settings', '/ui/settings'],
+];
 /** Which entry of the navigation a page belongs to. */
 const BELONGS = { collection: 'collections', job: 'jobs', 'new-job': 'jobs', edit: 'jobs' };
 
@@ -42,7 +48,7 @@ async function show() {
   }
   if (!Object.hasOwn(PAGES, name)) {
     document.title = 'Not here · Punctual';
-    fill(place, empty('There is no such page', location.pathname, link('Go home', '/', { class: 'button' })));
+    fill(place, empty('There is no such page', `/${segments.join('/')}`, link('Go home', '/', { class: 'button' })));
     return;
   }
   try {
@@ -56,7 +62,10 @@ async function show() {
     scrollTo(0, 0);
   } catch (error) {
     console.error(error);
-    fill(place, empty('The page could not be loaded', error.message, button('Load again', { onclick: () => location.reload() })));
+    fill(
+      place,
+      empty('The page could not be loaded', error.message, button('Load again', { onclick: () => location.reload() })),
+    );
   }
 }
 
@@ -74,10 +83,39 @@ function toggleTheme() {
   say(`${next} theme`);
 }
 
-const SHORTCUTS = [['/', 'search jobs'], ['n', 'new job'], ['g h', 'home'], ['g j', 'jobs'], ['g c', 'collections'], ['g l', 'ledger'], ['g s', 'settings'], ['?', 'this help'], ['Esc', 'close what is open']];
+const SHORTCUTS = [
+  ['/', 'search jobs'],
+  ['n', 'new job'],
+  ['g h', 'home'],
+  ['g j', 'jobs'],
+  ['g c', 'collections'],
+  ['g l', 'ledger'],
+  ['g s', 'settings'],
+  ['?', 'this help'],
+  ['Esc', 'close what is open'],
+];
 
 function help() {
-  ask('Keyboard', h('dl', { class: 'keys' }, SHORTCUTS.map(([keys, text]) => h('div', {}, h('dt', {}, keys.split(' ').map((key) => h('kbd', {}, key))), h('dd', {}, text)))), [{ text: 'Close', kind: 'primary' }]);
+  ask(
+    'Keyboard',
+    h(
+      'dl',
+      { class: 'keys' },
+      SHORTCUTS.map(([keys, text]) =>
+        h(
+          'div',
+          {},
+          h(
+            'dt',
+            {},
+            keys.split(' ').map((key) => h('kbd', {}, key)),
+          ),
+          h('dd', {}, text),
+        ),
+      ),
+    ),
+    [{ text: 'Close', kind: 'primary' }],
+  );
 }
 
 let prefix = '';
@@ -87,7 +125,14 @@ function shortcut(event) {
   if (event.target.closest?.('input, textarea, select, [contenteditable]')) return;
   const keys = prefix + event.key;
   prefix = '';
-  const places = { gh: '/', gj: '/ui/jobs', gc: '/ui/collections', gl: '/ui/ledger', gs: '/ui/settings', n: '/ui/new-job' };
+  const places = {
+    gh: '/',
+    gj: '/ui/jobs',
+    gc: '/ui/collections',
+    gl: '/ui/ledger',
+    gs: '/ui/settings',
+    n: '/ui/new-job',
+  };
   if (event.key === 'g') prefix = 'g';
   else if (places[keys]) go(places[keys]);
   else if (keys === '?') help();
@@ -104,18 +149,32 @@ function connection(state) {
   const light = document.getElementById('light');
   light.dataset.state = state;
   light.textContent = { live: 'Live', connecting: 'Connecting', lost: 'Offline' }[state];
-  light.title = { live: 'What happens is shown at once', connecting: 'Connecting to the server', lost: 'The connection is lost; trying again' }[state];
+  light.title = {
+    live: 'What happens is shown at once',
+    connecting: 'Connecting to the server',
+    lost: 'The connection is lost; trying again',
+  }[state];
   place.hidden = state !== 'lost';
-  if (state === 'lost') fill(place, icon('warn'), h('span', {}, 'Connection lost. What is shown may be old; trying again.'), button('Try now', { kind: 'small', onclick: retry }));
+  if (state === 'lost')
+    fill(
+      place,
+      icon('warn'),
+      h('span', {}, 'Connection lost. What is shown may be old; trying again.'),
+      button('Try now', { kind: 'small', onclick: retry }),
+    );
 }
 
-document.getElementById('nav').append(...NAVIGATION.map(([page, text, href]) => h('a', { href, data: { page } }, icon(page), h('span', {}, text))));
-document.getElementById('tools').append(
-  h('span', { id: 'light', class: 'light' }),
-  link([icon('plus'), h('span', {}, 'New job')], '/ui/new-job', { class: 'button primary' }),
-  button('', { icon: 'sun', title: 'Light or dark', onclick: toggleTheme }),
-  button('', { icon: 'help', title: 'Keyboard shortcuts', onclick: help }),
-);
+document
+  .getElementById('nav')
+  .append(...NAVIGATION.map(([page, text, href]) => h('a', { href, data: { page } }, icon(page), h('span', {}, text))));
+document
+  .getElementById('tools')
+  .append(
+    h('span', { id: 'light', class: 'light' }),
+    link([icon('plus'), h('span', {}, 'New job')], '/ui/new-job', { class: 'button primary' }),
+    button('', { icon: 'sun', title: 'Light or dark', onclick: toggleTheme }),
+    button('', { icon: 'help', title: 'Keyboard shortcuts', onclick: help }),
+  );
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   document.getElementById('main').focus();

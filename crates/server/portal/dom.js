@@ -1,7 +1,17 @@
 // Elements. All text goes through text nodes; nothing here or anywhere else reads HTML from a string.
 
 const SVG = 'http://www.w3.org/2000/svg';
-const PROPERTIES = new Set(['value', 'checked', 'disabled', 'hidden', 'indeterminate', 'open', 'selected', 'multiple', 'required']);
+const PROPERTIES = new Set([
+  'value',
+  'checked',
+  'disabled',
+  'hidden',
+  'indeterminate',
+  'open',
+  'selected',
+  'multiple',
+  'required',
+]);
 
 function build(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {

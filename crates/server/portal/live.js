@@ -68,7 +68,11 @@ async function open() {
   };
   try {
     feed();
-    const response = await fetch('/api/events', { signal: mine.signal, headers: { accept: 'text/event-stream' }, cache: 'no-store' });
+    const response = await fetch('/api/events', {
+      signal: mine.signal,
+      headers: { accept: 'text/event-stream' },
+      cache: 'no-store',
+    });
     if (!response.ok) throw new Error(`status ${response.status}`);
     const again = state === 'lost';
     wait = 500;
@@ -102,9 +106,9 @@ export function reading(told = tell) {
   let data = [];
   return (piece) => {
     rest += piece;
-    const lines = rest.split(/\r\n|\r|\n/);
+    const lines = rest.split('\n');
     rest = lines.pop();
-    for (const line of lines) {
+    for (const line of lines.map((one) => one.replace(/\r$/, ''))) {
       if (line === '') {
         if (data.length) {
           let value = null;

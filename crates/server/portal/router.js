@@ -17,7 +17,15 @@ export function start(shown) {
     show();
   });
   document.addEventListener('click', (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
     const link = event.target.closest?.('a[href]');
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
     if (link.hash && link.pathname === location.pathname) return;

@@ -45,7 +45,8 @@ export function relative(instant, from = now()) {
   else if (value < HOUR) text = `${Math.floor(value / MINUTE)} min`;
   else if (value < DAY) {
     const minutes = Math.floor((value % HOUR) / MINUTE);
-    text = minutes && value < 6 * HOUR ? `${Math.floor(value / HOUR)} h ${minutes} min` : `${Math.floor(value / HOUR)} h`;
+    text =
+      minutes && value < 6 * HOUR ? `${Math.floor(value / HOUR)} h ${minutes} min` : `${Math.floor(value / HOUR)} h`;
   } else {
     const days = Math.floor(value / DAY);
     text = days === 1 ? '1 day' : `${days} days`;
@@ -59,8 +60,14 @@ function format(zone, seconds) {
   const key = `${zone}|${seconds}`;
   if (!formats.has(key)) {
     const options = {
-      year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit',
-      second: seconds ? '2-digit' : undefined, hourCycle: 'h23', timeZone: zone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: seconds ? '2-digit' : undefined,
+      hourCycle: 'h23',
+      timeZone: zone,
     };
     let made;
     try {
@@ -78,7 +85,11 @@ function format(zone, seconds) {
 export function stamp(instant, { zone, seconds = true } = {}) {
   const at = Date.parse(instant);
   if (Number.isNaN(at)) return String(instant ?? '');
-  const parts = Object.fromEntries(format(zone, seconds).formatToParts(at).map(({ type, value }) => [type, value]));
+  const parts = Object.fromEntries(
+    format(zone, seconds)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  );
   const time = seconds ? `${parts.hour}:${parts.minute}:${parts.second}` : `${parts.hour}:${parts.minute}`;
   return `${parts.year}-${parts.month}-${parts.day} ${time}`;
 }

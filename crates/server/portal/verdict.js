@@ -8,7 +8,8 @@ const several = (number, one, more) => `${number.toLocaleString('en-US')} ${numb
 export function verdict({ jobs, totals, span, running = 0 }) {
   const within = SPANS[span] ?? 'this time';
   const known = jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted;
-  if (known === 0) return { kind: 'quiet', title: 'Nothing is scheduled yet', text: 'Make a first job: it takes a minute.' };
+  if (known === 0)
+    return { kind: 'quiet', title: 'Nothing is scheduled yet', text: 'Make a first job: it takes a minute.' };
   const lost = totals.faulted + totals.missed;
   const ran = totals.ran + totals.ranLate;
   const on = `${several(ran, 'run', 'runs')} in ${within}`;
@@ -16,17 +17,35 @@ export function verdict({ jobs, totals, span, running = 0 }) {
     const parts = [];
     if (totals.faulted) parts.push(`${several(totals.faulted, 'run', 'runs')} faulted`);
     if (totals.missed) parts.push(`${several(totals.missed, 'run was', 'runs were')} missed`);
-    return { kind: 'bad', title: `${parts.join(' and ')} in ${within}`, text: `${several(ran, 'other ran', 'others ran')}.` };
+    return {
+      kind: 'bad',
+      title: `${parts.join(' and ')} in ${within}`,
+      text: `${several(ran, 'other ran', 'others ran')}.`,
+    };
   }
   if (totals.ranLate > 0) {
-    return { kind: 'late', title: `Everything ran, but ${several(totals.ranLate, 'run was', 'runs were')} late`, text: `${on}.` };
+    return {
+      kind: 'late',
+      title: `Everything ran, but ${several(totals.ranLate, 'run was', 'runs were')} late`,
+      text: `${on}.`,
+    };
   }
   if (ran > 0 && totals.failedAttempts > 0) {
-    return { kind: 'good', title: 'Everything ran on time', text: `${on}; ${several(totals.failedAttempts, 'attempt', 'attempts')} failed and ${totals.failedAttempts === 1 ? 'was' : 'were'} repeated.` };
+    return {
+      kind: 'good',
+      title: 'Everything ran on time',
+      text: `${on}; ${several(totals.failedAttempts, 'attempt', 'attempts')} failed and ${totals.failedAttempts === 1 ? 'was' : 'were'} repeated.`,
+    };
   }
   if (ran > 0) return { kind: 'good', title: 'Everything ran on time', text: `${on}.` };
-  if (running > 0) return { kind: 'good', title: 'All quiet', text: `${several(running, 'call is', 'calls are')} under way.` };
-  if (totals.skipped > 0) return { kind: 'quiet', title: `Nothing ran in ${within}`, text: `${several(totals.skipped, 'run was', 'runs were')} skipped on purpose.` };
+  if (running > 0)
+    return { kind: 'good', title: 'All quiet', text: `${several(running, 'call is', 'calls are')} under way.` };
+  if (totals.skipped > 0)
+    return {
+      kind: 'quiet',
+      title: `Nothing ran in ${within}`,
+      text: `${several(totals.skipped, 'run was', 'runs were')} skipped on purpose.`,
+    };
   if (jobs.enabled === 0) return { kind: 'quiet', title: 'No job is enabled', text: 'So nothing will run.' };
   return { kind: 'good', title: 'All is well', text: `Nothing was due in ${within}.` };
 }

@@ -10,6 +10,7 @@ pub mod app;
 pub mod config;
 mod demo;
 pub mod http;
+pub mod keys;
 pub mod live;
 mod openapi;
 mod portal;

@@ -167,6 +167,11 @@ impl Problem {
         Self::new(409, "Conflict", message)
     }
 
+    /// 409: the keys of secrets are not the server's to change.
+    pub fn keys_of_environment(message: impl Into<String>) -> Self {
+        Self::new(409, "KeysFromEnvironment", message)
+    }
+
     /// 412.
     pub fn precondition_failed(message: impl Into<String>) -> Self {
         Self::new(412, "PreconditionFailed", message)
@@ -210,7 +215,7 @@ impl From<store::Error> for Problem {
                 Self::busy("The store cannot be used at the moment; nothing was changed. Try again.")
             }
             store::Error::Unsupported(why) => Self::conflict(format!("Not by this server: {why}.")),
-            store::Error::Corrupt(_) | store::Error::Failed(_) => {
+            store::Error::Corrupt(_) | store::Error::Failed(_) | store::Error::Keys(_) => {
                 tracing::error!(%error, "the store failed");
                 Self::new(
                     500,

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use actions::Actions;
 use anyhow::{Context, bail};
 use engine::{Engine, SystemClock};
+use model::Clock;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
-use crate::app::App;
+use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
-use crate::{VERSION, demo, http, stores};
+use crate::stores::{self, Opened};
+use crate::{VERSION, demo, http};
 
 /// What to do besides serving.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,7 +40,7 @@ pub fn init_logging(config: &Config) -> anyhow::Result<()> {
 }
 
 /// Serves until told to stop, then finishes what is under way.
-pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
+pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     if !config.listen.ip().is_loopback() {
         bail!(
             "listen: {} is not a loopback address; without authentication the server is for this machine only \
@@ -46,20 +48,29 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
             config.listen
         );
     }
-    let (store, clock) = stores::open(&config, Arc::new(SystemClock)).await?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    // Before anything is made: a setting that is wrong leaves nothing behind.
+    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
+    let Opened { store, clock, source } = stores::open(&config, clock).await?;
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
+    // The port may have been left to the machine.
+    config.listen = address;
 
-    let app = App::configured(&config, store.clone(), clock.clone());
+    let mut app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
+    app.trials = Some(Arc::new(Trials::new(runner.clone())));
     if options.demo {
         demo::fill(&app, address).await?;
     }
-    let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     let live = app.live.clone();
     let under_way = live.under_way.clone();
     let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);
+
+    let (keys, sealed) = (app.keys.clone(), store.clone());
+    // It only brings forward what the next start would do: it ends wherever it stands.
+    let resealer = tokio::spawn(async move { keys.reseal(&*sealed).await });
 
     let stop = CancellationToken::new();
     let stopped = stop.clone().cancelled_owned();
@@ -93,6 +104,7 @@ pub async fn serve(config: Config, options: Options) -> anyhow::Result<()> {
     stop.cancel();
     // Callers that keep a connection open do not keep us.
     server.abort();
+    resealer.abort();
     info!(all_ended, "stopped");
     Ok(())
 }

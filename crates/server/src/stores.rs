@@ -1,38 +1,61 @@
-//! The store that the configuration asks for, and the clock that goes with it.
+//! The store that the configuration asks for, and what goes with it: the clock and the keys.
 
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use engine::CorrectedClock;
 use model::Clock;
-use store::{PostgresSettings, PostgresStore, SqliteSettings, SqliteStore, Store};
+use store::{Keyring, PostgresSettings, PostgresStore, SqliteSettings, SqliteStore, Store};
 use uuid::Uuid;
 
 use crate::VERSION;
-use crate::config::{Config, DatabaseUrl};
+use crate::config::{Config, DatabaseUrl, KEY_VARIABLE};
+use crate::keys::{self, Source};
 
-/// The file of the embedded store, in the data folder.
-const DATABASE: &str = "punctual.db";
-
-/// Opens the store. Where nodes share one, they go by its clock.
-pub(crate) async fn open(
-    config: &Config,
-    clock: Arc<dyn Clock>,
-) -> anyhow::Result<(Arc<dyn Store>, Arc<dyn Clock>)> {
-    if let Some(database) = &config.database {
-        let store = PostgresStore::open(settings(config, database), clock.clone()).await?;
-        let clock = Arc::new(CorrectedClock::new(clock, store.clock_offset()));
-        return Ok((Arc::new(store), clock));
-    }
-    std::fs::create_dir_all(&config.data)
-        .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let settings =
-        SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::default() };
-    let store = SqliteStore::open(config.data.join(DATABASE), settings, clock.now())?;
-    Ok((Arc::new(store), clock))
+/// A store that is open.
+pub(crate) struct Opened {
+    pub(crate) store: Arc<dyn Store>,
+    /// The clock to go by: where nodes share a store, the store's.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Where the keys came from.
+    pub(crate) source: Source,
 }
 
-fn settings(config: &Config, database: &DatabaseUrl) -> PostgresSettings {
+/// Opens the store.
+pub(crate) async fn open(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {
+    match &config.database {
+        Some(database) => shared(config, database, clock).await,
+        None => embedded(config, clock),
+    }
+}
+
+fn embedded(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {
+    std::fs::create_dir_all(&config.data)
+        .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
+    let file = config.store_file();
+    let (keyring, source) = keys::load(config, &SqliteStore::keys_of(&file)?)?;
+    let settings =
+        SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::new(keyring) };
+    let store = SqliteStore::open(file, settings, clock.now());
+    let store = Arc::new(store.map_err(|error| keys::explain(error, &source))?);
+    Ok(Opened { store, clock, source })
+}
+
+async fn shared(config: &Config, database: &DatabaseUrl, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {
+    if config.secrets.key.is_none() && config.secrets.key_file.as_os_str().is_empty() {
+        bail!(
+            "secrets: with `database`, the keys that seal secrets have to be given, in {KEY_VARIABLE} or \
+             secrets.key-file: all nodes need the same. `punctual keys generate` prints one"
+        );
+    }
+    let (keyring, source) = keys::load(config, &[])?;
+    let store = PostgresStore::open(settings(config, database, keyring), clock.clone()).await;
+    let store = store.map_err(|error| keys::explain(error, &source))?;
+    let clock = Arc::new(CorrectedClock::new(clock, store.clock_offset()));
+    Ok(Opened { store: Arc::new(store), clock, source })
+}
+
+fn settings(config: &Config, database: &DatabaseUrl, keyring: Keyring) -> PostgresSettings {
     let node = match config.node.trim() {
         "" => format!("{}-{:04x}", machine(), Uuid::new_v4().as_u128() & 0xffff),
         name => name.to_owned(),
@@ -44,6 +67,7 @@ fn settings(config: &Config, database: &DatabaseUrl) -> PostgresSettings {
         connections: config.database_connections.get() as usize,
         plans: config.plans(),
         patience: config.patience(),
+        keyring,
     }
 }
 

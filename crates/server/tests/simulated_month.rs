@@ -14,6 +14,7 @@ use model::{Clock, CollectionPath, Fate, Reason, Timestamp, Uuid};
 use recurrence::Rule;
 use serde_json::{Value, json};
 use server::app::{App, Preconditions};
+use store::conformance::keyring;
 use store::{Durability, LedgerQuery, SqliteSettings, SqliteStore, Store, StoredLedger};
 use tokio::time::sleep;
 
@@ -166,7 +167,8 @@ struct World {
 
 impl World {
     fn start(folder: &std::path::Path, clock: &Arc<dyn Clock>) -> Self {
-        let settings = SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::default() };
+        let settings =
+            SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::new(keyring()) };
         let store = SqliteStore::open(folder.join("punctual.db"), settings, clock.now()).expect("opened");
         let store: Arc<dyn Store> = Arc::new(store);
         let settings = Settings { longest_nap: Duration::from_secs(3600), ..Settings::default() };

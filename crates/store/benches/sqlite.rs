@@ -16,16 +16,16 @@ use async_trait::async_trait;
 use model::{Fate, JobState, Timestamp};
 use store::conformance::{Backend, World, path};
 use store::{
-    Attempted, ExpectedJob, HistoryQuery, LedgerQuery, Page, Retention, Span, SqliteSettings, SqliteStore,
-    Store,
+    Attempted, ExpectedJob, HistoryQuery, Keyring, LedgerQuery, Page, Retention, Span, SqliteSettings,
+    SqliteStore, Store,
 };
 
 struct Sqlite<'p>(&'p Path);
 
 #[async_trait]
 impl Backend for Sqlite<'_> {
-    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
-        Arc::new(SqliteStore::open(self.0, SqliteSettings::default(), now).expect("the store opens"))
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        Ok(Arc::new(SqliteStore::open(self.0, SqliteSettings::new(keyring), now)?))
     }
 }
 
@@ -153,7 +153,8 @@ fn fill(file: &Path, rows: u32) {
            next_number, next_at, due_at, last_faulted, generation, revision)
          SELECT collection_id, name || '-' || i, name_key || '-' || i, randomblob(16), state, ahead, 0, 0, 0, \
            next_number, next_at + (100 + i) * 600000000, next_at + (100 + i) * 600000000, 0, 1, revision FROM n, jobs;
-         INSERT INTO definitions SELECT id, (SELECT definition FROM definitions LIMIT 1) FROM jobs
+         INSERT INTO definitions (job_id, definition, sealed_by)
+           SELECT id, (SELECT definition FROM definitions LIMIT 1), NULL FROM jobs
            WHERE id NOT IN (SELECT job_id FROM definitions);
          UPDATE collections SET jobs = (SELECT count(*) FROM jobs);",
     )

@@ -1,9 +1,11 @@
 //! How values of the model look in columns, the same in every database.
 
 use jiff::Timestamp;
-use model::{Cause, Fate, HistoryStatus, JobState, Plan, Reason};
+use model::{Cause, Definition, Fate, HistoryStatus, JobId, JobState, Plan, Reason};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::seal::Keyring;
 
 /// A stored value that makes no sense: table, row and column, and what is wrong.
 #[derive(Debug)]
@@ -37,9 +39,7 @@ pub(crate) fn key(name: &str) -> String {
     name.to_lowercase()
 }
 
-/// A value of the model as JSON.
-///
-/// The model's own form, secrets included: whoever seals secrets does it before a definition gets here.
+/// A value of the model as JSON. A definition has none; [`Keyring::seal`] makes its text.
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Unreadable> {
     serde_json::to_string(value).map_err(|error| Unreadable(format!("a value has no JSON: {error}")))
 }
@@ -47,6 +47,16 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Unreadable> {
 /// Reads what [`to_json`] wrote.
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str, row: i64) -> Result<T, Unreadable> {
     serde_json::from_str(text).map_err(|error| Unreadable::at(place, row, error))
+}
+
+/// Opens a definition that [`Keyring::seal`] sealed.
+pub(crate) fn open_definition(
+    keyring: &Keyring,
+    text: &str,
+    place: &str,
+    job: i64,
+) -> Result<Definition, Unreadable> {
+    keyring.open(text, JobId(job)).map_err(|fault| Unreadable::at(place, job, fault))
 }
 
 /// A plan by the name it is stored under.

@@ -121,10 +121,10 @@ pub(crate) fn overtaken(row: &JobRow, job: &Job, reason: Reason, now: Timestamp)
 }
 
 /// What follows from an attempt, for the history and for the execution. The job's row is brought up to date.
-pub(crate) fn settle(
+pub(crate) fn settle<S>(
     job: &mut JobRow,
     execution: &ExecutionRow,
-    definition: &Definition,
+    definition: &Definition<S>,
     default_retry: Duration,
     attempt: &Attempt,
     patience: &Patience,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use model::Job;
 
 use crate::ClaimedJob;
-use crate::codec::{Unreadable, from_json};
+use crate::codec::{Unreadable, open_definition};
 use crate::rows::JobRow;
+use crate::seal::Keyring;
 
 /// Bytes of JSON whose jobs are kept in each half. In memory they take about six times as much.
 const HALF: usize = 6 * 1024 * 1024;
@@ -55,11 +56,12 @@ impl KnownJobs {
     pub(crate) fn learn(
         &mut self,
         row: &JobRow,
+        keyring: &Keyring,
         definition: &str,
         collection: &str,
     ) -> Result<&Known, Unreadable> {
         let weight = definition.len() + OVERHEAD;
-        let definition: model::Definition = from_json(definition, "definitions.definition", row.id)?;
+        let definition = open_definition(keyring, definition, "definitions.definition", row.id)?;
         let claimed = row.claimed(collection, definition.clone())?;
         let known = Known {
             revision: row.revision,

@@ -29,15 +29,19 @@ mod lease;
 mod node;
 mod postgres;
 mod rows;
+pub mod seal;
 mod search;
 mod snapshot;
 mod sqlite;
 mod sweeper;
+mod tallies;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use model::{
     Collection, CollectionPath, Definition, Execution, Fate, GroupPath, HistoryEntry, HistoryStatus, Job,
-    JobState, LedgerEntry, Plan, Timestamp, Uuid,
+    JobState, LedgerEntry, Plan, Tally, Timestamp, Uuid,
 };
 
 pub use bell::Bell;
@@ -45,9 +49,10 @@ pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use node::{ClockOffset, Node};
 pub use postgres::{PostgresSettings, PostgresStore};
+pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
-pub use sqlite::{Durability, SqliteSettings, SqliteStore};
+pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -64,6 +69,9 @@ pub enum Error {
     /// This store does not do that; something else does.
     #[error("the store does not do that: {0}")]
     Unsupported(String),
+    /// The keys given are not those that seal what is stored.
+    #[error("the store cannot be opened with these keys: {0}")]
+    Keys(String),
     /// Anything else.
     #[error("the store failed: {0}")]
     Failed(String),
@@ -260,6 +268,30 @@ pub struct Retention {
     pub history_per_job: u32,
 }
 
+/// A client certificate of a job, or of one of its error actions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCertificate {
+    /// The collection's path.
+    pub collection: CollectionPath,
+    /// The job's name.
+    pub job: String,
+    /// Its last moment.
+    pub expiration: Timestamp,
+    /// Whose it is.
+    pub subject: String,
+    /// SHA-1 of it.
+    pub thumbprint: String,
+}
+
+/// How a span of time went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tallied {
+    /// Its beginning.
+    pub at: Timestamp,
+    /// What was counted in it.
+    pub tally: Tally,
+}
+
 /// How much is there; for start-up messages and metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Census {
@@ -269,6 +301,19 @@ pub struct Census {
     pub jobs: u64,
     /// Executions in flight or waiting.
     pub executions: u64,
+}
+
+/// A key, and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyUse {
+    /// Its name.
+    pub id: KeyId,
+    /// Whether it seals what is written now.
+    pub seals: bool,
+    /// Whether the store cannot be opened without it.
+    pub needed: bool,
+    /// How many definitions have secrets that it sealed; those that executions keep for themselves count too.
+    pub definitions: u64,
 }
 
 /// A database, as the scheduler sees it.
@@ -345,6 +390,9 @@ pub trait Store: Send + Sync + 'static {
     /// How many jobs there are in each state.
     async fn job_states(&self) -> Result<JobStates>;
 
+    /// The client certificates of jobs, the first to expire first.
+    async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>>;
+
     /// All jobs of a collection, for a change that must suit each of them.
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;
 
@@ -376,6 +424,11 @@ pub trait Store: Send + Sync + 'static {
     /// Entries of the ledger, newest first.
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>>;
 
+    /// How it went from one instant to another, that one left out, in parts of so many whole minutes, counted from 1970,
+    /// oldest first; parts in which nothing was are left out. What is entered in the ledger and what attempts fail is
+    /// tallied in the same transaction, by the minute in which it was known; at least a week of it is kept.
+    async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>>;
+
     /// Claims what is due until an instant, at most so many executions: durable when this answers.
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed>;
 
@@ -399,6 +452,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Says goodbye: what this process holds can be claimed by others at once. It claims nothing afterwards.
     async fn leave(&self) -> Result<()>;
+    /// The keys given and needed, the one that seals first.
+    async fn keys(&self) -> Result<Vec<KeyUse>>;
+
+    /// Seals with another key from when this answers; those before still open.
+    async fn add_key(&self, key: Key) -> Result<()>;
+
+    /// Seals a little of what other keys have sealed with the one that seals now; how many definitions that were. No
+    /// revision changes by it.
+    async fn reseal(&self, most: u32) -> Result<u32>;
+
+    /// Forgets keys with which nothing is sealed any more; which they were.
+    async fn retire_keys(&self) -> Result<Vec<KeyId>>;
 
     /// Copies the whole store while it is in use; `None` while an earlier copy is still held.
     async fn snapshot(&self) -> Result<Option<Snapshot>>;

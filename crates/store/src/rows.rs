@@ -4,12 +4,14 @@
 
 use std::sync::Arc;
 
+use model::action::{Call, HttpAuthentication};
 use model::{
     Cause, Collection, CollectionPath, Counters, Definition, Execution, Job, JobId, JobState, Occurrence,
     Plan, Timestamp, Uuid,
 };
 
-use crate::codec::{Unreadable, from_json};
+use crate::codec::{Unreadable, from_json, open_definition};
+use crate::seal::Keyring;
 use crate::{ClaimedJob, Revision, StoredJob};
 
 /// What a job's row says, and what of its collection decisions need.
@@ -80,12 +82,13 @@ impl JobRow {
         executions: &[ExecutionRow],
         is_begun: impl Fn(&ExecutionRow) -> bool,
         definition: &str,
+        keyring: &Keyring,
         collection: CollectionPath,
     ) -> Result<StoredJob, Unreadable> {
         let standing = restored(&self, executions, is_begun);
         self.next_number = standing.next_number;
         self.next_at = standing.next_at;
-        let definition = from_json(definition, "definitions.definition", self.id)?;
+        let definition = open_definition(keyring, definition, "definitions.definition", self.id)?;
         Ok(StoredJob { revision: Revision(self.revision), job: self.job(definition)?, collection })
     }
 
@@ -143,6 +146,28 @@ impl ExecutionRow {
     pub(crate) fn is_under_way(&self) -> bool {
         self.started_at.is_some() || self.attempt > 0 || self.depth > 0
     }
+}
+
+/// A client certificate that an action shows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'d> {
+    pub(crate) expiration: Timestamp,
+    pub(crate) subject: &'d str,
+    pub(crate) thumbprint: &'d str,
+}
+
+/// The certificates of a definition: those of the action (0), of its error action (1), and so on.
+pub(crate) fn certificates_of(definition: &Definition) -> impl Iterator<Item = (i16, Shown<'_>)> {
+    let actions = std::iter::successors(Some(&definition.action), |action| action.on_error.as_deref());
+    actions.zip(0..).filter_map(|(action, depth)| {
+        let Call::Http { request, .. } = &action.call else { return None };
+        match &request.authentication {
+            Some(HttpAuthentication::ClientCertificate { thumbprint, expiration, subject, .. }) => {
+                Some((depth, Shown { expiration: *expiration, subject, thumbprint }))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// Where a job stands when what can be taken back is.

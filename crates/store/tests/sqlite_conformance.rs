@@ -7,7 +7,7 @@ use model::{CatchUp, Overlap, Timestamp};
 use proptest::prelude::*;
 use store::conformance::Backend;
 use store::conformance::accounting::{self, Step};
-use store::{Durability, SqliteSettings, SqliteStore, Store};
+use store::{Durability, Keyring, SqliteSettings, SqliteStore, Store};
 use tempfile::TempDir;
 
 /// A file that goes with the test.
@@ -19,10 +19,10 @@ fn fresh() -> Sqlite {
 
 #[async_trait]
 impl Backend for Sqlite {
-    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
-        let settings = SqliteSettings { durability: Durability::ProcessDeath, ..Default::default() };
-        let store = SqliteStore::open(self.0.path().join("punctual.db"), settings, now);
-        Arc::new(store.expect("the store opens"))
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        let settings =
+            SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::new(keyring) };
+        Ok(Arc::new(SqliteStore::open(self.0.path().join("punctual.db"), settings, now)?))
     }
 }
 

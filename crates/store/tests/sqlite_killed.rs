@@ -14,7 +14,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use model::{Cause, JobState, Timestamp, Uuid};
 use store::conformance::{Backend, World, action, path};
-use store::{SqliteSettings, SqliteStore, Store};
+use store::{Keyring, SqliteSettings, SqliteStore, Store};
 
 const FILE: &str = "PUNCTUAL_KILLED_FILE";
 const ROUND: &str = "PUNCTUAL_KILLED_ROUND";
@@ -23,8 +23,8 @@ struct Sqlite<'p>(&'p Path);
 
 #[async_trait]
 impl Backend for Sqlite<'_> {
-    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
-        Arc::new(SqliteStore::open(self.0, SqliteSettings::default(), now).expect("the store opens"))
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        Ok(Arc::new(SqliteStore::open(self.0, SqliteSettings::new(keyring), now)?))
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`read()`] takes the body of a PUT or POST, [`patch()`] that of a PATCH; both find every fault at once, with the paths
 //! that the body has, and neither ever shows a secret. [`write()`] makes the answer: the order and casing of the
 //! recordings, and no secrets. [`concealed()`] makes a copy that can be asked for again, with something else in the
-//! place of each secret.
+//! place of each secret. [`test_call()`] takes an action without a job.
 //!
 //! ```
 //! use wire::job;
@@ -30,6 +30,7 @@ mod concealed;
 mod http;
 mod patch;
 mod read;
+mod test_call;
 mod write;
 
 use ::recurrence::{Draft, Fault, Faults, Rule, Timestamp};
@@ -40,6 +41,7 @@ use crate::members::Reader;
 
 pub use concealed::concealed;
 pub use patch::{Patched, patch};
+pub use test_call::{TestCall, job_of_test_call, test_call};
 pub use write::write;
 
 /// A job as it was asked for: every value is one that the model knows. Limits are not judged yet.

@@ -14,7 +14,7 @@
 //!
 //! Writing is [`job::write()`], [`collection::write`], [`history::write`] and [`ledger::write`], [`group::write`] and
 //! [`surroundings`] for what other providers served, [`preview`],
-//! [`summary`] and [`live`] for what is only asked about, [`list::write`] around them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
+//! [`summary`], [`live`] and [`tally`] for what is only asked about, [`list::write`] around them, and [`error`] for what went wrong; [`dialect`] says in which words. Order, casing and oddities are those of recordings of the old service; the
 //! name of the recording stands beside each oddity, and `tests/recordings.rs` compares all of them.
 //!
 //! A secret has no way out of here: answers leave it out, faults do not show it, and the one document that holds it,
@@ -57,4 +57,5 @@ pub mod recurrence;
 mod regions;
 pub mod summary;
 pub mod surroundings;
+pub mod tally;
 pub mod version;

@@ -64,13 +64,15 @@ const NAMES: [&str; 53] = [
     "quota",
     "x",
 ];
-const TEXTS: [&str; 23] = [
+const TEXTS: [&str; 25] = [
     "",
     "Http",
     "StorageQueue",
     "ServiceBusQueue",
     "Basic",
     "ActiveDirectoryOAuth",
+    "Hmac",
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     "http://a",
     "GET",
     "fixed",

@@ -4,6 +4,7 @@ mod common;
 
 use serde_json::{Value, json};
 
+const SIGNING: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const HTTP: &str = "properties.action.request";
 
 /// The faults of a body: their paths, and how they are shown.
@@ -215,6 +216,44 @@ fn requests() {
             json!({"type": "clientcertificate", "pfx": "AAAA", "password": "y"}),
             "authentication.pfx",
             "no PKCS #12 file",
+        ),
+        (
+            "authentication",
+            json!({"type": "hmac"}),
+            "authentication.secrets",
+            "missing; allowed: a list of 1 to 4 secrets",
+        ),
+        (
+            "authentication",
+            json!({"type": "Hmac", "secret": "hunter2"}),
+            "authentication.secret",
+            "a secret that does not begin with whsec_ is not allowed here; allowed: whsec_ followed by the Base64 of 24 \
+             to 64 bytes",
+        ),
+        (
+            "authentication",
+            json!({"type": "Hmac", "Secrets": [SIGNING, "whsec_AAAA"]}),
+            "authentication.Secrets[1]",
+            "a secret of 3 bytes",
+        ),
+        (
+            "authentication",
+            json!({"type": "Hmac", "secrets": [SIGNING, 5]}),
+            "authentication.secrets[1]",
+            "(a secret)",
+        ),
+        ("authentication", json!({"type": "Hmac", "secrets": []}), "authentication.secrets", "a list of 0"),
+        (
+            "authentication",
+            json!({"type": "Hmac", "secrets": [SIGNING, SIGNING, SIGNING, SIGNING, SIGNING]}),
+            "authentication.secrets",
+            "a list of 5 is not allowed here; allowed: from 1 to 4 secrets",
+        ),
+        (
+            "authentication",
+            json!({"type": "Hmac", "secrets": [SIGNING], "secret": SIGNING}),
+            "authentication.secret",
+            "only one of them",
         ),
         ("authentication", json!({"type": "Basic", "username": "u"}), "authentication.password", "missing"),
         ("authentication", json!({"type": "Basic", "password": "p"}), "authentication.username", "missing"),

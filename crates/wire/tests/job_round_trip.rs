@@ -142,6 +142,11 @@ fn casing_and_forms() {
             r#"{"action":{"request":{"uri":"http://a","method":"GET","authentication":{"tenant":"t","audience":"a","clientId":"c","type":"ActiveDirectoryOAuth"}},"type":"Http"},"recurrence":{"frequency":"day","interval":1},"catchUp":"none","overlap":"allow","state":"disabled"}"#,
         ),
         (
+            r#"{"properties":{"action":{"type":"http","request":{"uri":"http://a","method":"GET","authentication":{
+                "type":"hmac","secrets":["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],"secretCount":7}}},"state":"Disabled"}}"#,
+            r#"{"action":{"request":{"uri":"http://a","method":"GET","authentication":{"secretCount":1,"type":"Hmac"}},"type":"Http"},"state":"disabled"}"#,
+        ),
+        (
             r#"{"properties":{"action":{"type":"http","request":{"uri":"http://a","method":"GET","authentication":{"type":"NotSpecified"}}},
                 "recurrence":{"frequency":"month","schedule":{"monthlyOccurrences":[{"Day":"Friday","Occurrence":2},{"day":"monday","occurrence":1}]}},
                 "state":"Disabled"}}"#,
@@ -315,6 +320,24 @@ fn a_patch_keeps_what_it_does_not_speak_of() {
     let body = json!({"properties": {"action": {"type": "Http", "request": {"uri": "http://a", "method": "GET"}},
                       "recurrence": {"frequency": "day", "schedule": {}}}});
     assert_eq!(patched(&body, &json!({})).request.definition(), read(&body).definition());
+    // One signing secret takes the place of two, two that of one; what is not spoken of stays.
+    let (old, new) = ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX");
+    let signed = |authentication: Value| {
+        json!({"properties": {"action": {"type": "Http", "request": {
+            "uri": "http://a", "method": "GET", "authentication": authentication}}}})
+    };
+    let one = signed(json!({"type": "Hmac", "secret": old}));
+    let two = signed(json!({"type": "Hmac", "secrets": [new, old]}));
+    for (stored, patch, merged) in [
+        (&one, json!({"authentication": {"secrets": [new, old]}}), &two),
+        (&two, json!({"authentication": {"Secret": old}}), &one),
+        (&two, json!({"authentication": {"type": "hmac"}}), &two),
+        (&two, json!({"authentication": {"secret": null, "secretCount": 1}}), &two),
+        (&two, json!({"uri": "http://a"}), &two),
+    ] {
+        let patch = json!({"properties": {"action": {"request": patch}}});
+        assert_eq!(patched(stored, &patch).request.definition(), read(merged).definition(), "{patch}");
+    }
     // From cron back to a frequency.
     let body = json!({"properties": {"action": {"type": "Http", "request": {"uri": "http://a", "method": "GET"}},
                       "recurrence": {"cron": "0 9 * * *", "count": 3}}});

@@ -16,6 +16,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::sync::OnceCell;
 
 use super::connector::Connector;
+use super::dialer::Dialer;
 use crate::fault::{Fault, Kind};
 use crate::settings::{ActionSettings, SettingsError};
 use crate::tls;
@@ -26,18 +27,23 @@ pub(super) type Pool = Client<Connector, Full<Bytes>>;
 /// How many certificates have their connections kept; opening a file again costs some milliseconds.
 const KEPT: usize = 256;
 
+/// The most lines of headers that the client takes if it is told nothing.
+const CLIENTS_LINES: usize = 100;
+
 /// See the module.
 pub(super) struct Clients {
     nobody: Pool,
     /// By thumbprint, the last used first. Who comes while a file is being opened waits for it.
     known: Mutex<VecDeque<(String, Arc<OnceCell<Pool>>)>>,
+    dialer: Arc<Dialer>,
     settings: ActionSettings,
 }
 
 impl Clients {
-    pub(super) fn new(settings: ActionSettings) -> Result<Self, SettingsError> {
-        let connector = Connector::new(tls::client_config(&settings.extra_roots)?, settings.connect_timeout);
-        Ok(Self { nobody: pool(connector, &settings), known: Mutex::default(), settings })
+    pub(super) fn new(settings: ActionSettings, dialer: Arc<Dialer>) -> Result<Self, SettingsError> {
+        let tls = tls::client_config(&settings.extra_roots)?;
+        let connector = Connector::new(Arc::clone(&dialer), tls, settings.tls_timeout);
+        Ok(Self { nobody: pool(connector, &settings), known: Mutex::default(), dialer, settings })
     }
 
     /// For requests without a certificate.
@@ -55,8 +61,9 @@ impl Clients {
         let place = self.place(thumbprint);
         let made = place.get_or_try_init(|| async {
             let (pfx, password, settings) = (pfx.clone(), password.clone(), self.settings.clone());
+            let dialer = Arc::clone(&self.dialer);
             // Opening the file is made slow on purpose, by whoever made it.
-            let opened = tokio::task::spawn_blocking(move || open(&pfx, &password, &settings)).await;
+            let opened = tokio::task::spawn_blocking(move || open(&pfx, &password, dialer, &settings)).await;
             opened.unwrap_or_else(|_| Err("it cannot be opened".to_owned()))
         });
         let unusable = |cause| {
@@ -76,21 +83,30 @@ impl Clients {
     }
 }
 
-fn open(pfx: &Secret, password: &Secret, settings: &ActionSettings) -> Result<Pool, String> {
+fn open(
+    pfx: &Secret,
+    password: &Secret,
+    dialer: Arc<Dialer>,
+    settings: &ActionSettings,
+) -> Result<Pool, String> {
     let identity = certificate::open(pfx, password).map_err(|fault| fault.to_string())?;
     let chain = identity.chain.into_iter().map(CertificateDer::from).collect();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(identity.key));
     let config =
         tls::client_config_of(&settings.extra_roots, chain, key).map_err(|error| error.to_string())?;
-    Ok(pool(Connector::new(config, settings.connect_timeout), settings))
+    Ok(pool(Connector::new(dialer, config, settings.tls_timeout), settings))
 }
 
 fn pool(connector: Connector, settings: &ActionSettings) -> Pool {
-    Client::builder(TokioExecutor::new())
+    let mut builder = Client::builder(TokioExecutor::new());
+    // The client's own number of lines costs no allocation; another one costs one a call.
+    if settings.max_response_header_lines != CLIENTS_LINES {
+        builder.http1_max_headers(settings.max_response_header_lines);
+    }
+    builder
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(settings.idle_timeout)
         .pool_max_idle_per_host(settings.max_idle_per_host)
         .http1_max_buf_size(settings.max_response_headers)
-        // Lines of headers stay at the client's own limit of 100: another number costs an allocation a call.
         .build(connector)
 }

@@ -6,24 +6,32 @@
 mod answer;
 mod clients;
 pub(crate) mod connector;
+pub(crate) mod dialer;
 pub(crate) mod message;
 mod redirect;
 mod request;
+mod signed;
 mod stream;
 pub(crate) mod uri;
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use ::http::{HeaderValue, Request, StatusCode, Uri, header, response::Parts};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Response, body::Incoming};
+use hyper_util::client::legacy::connect::capture_connection;
 use model::{
     Clock, Outcome, Timestamp,
     action::{HttpAuthentication, HttpRequest},
 };
 
-use self::{clients::Clients, redirect::Hop, request::Own};
+use self::{
+    clients::{Clients, Pool},
+    dialer::Dialer,
+    redirect::Hop,
+    request::Own,
+};
 use crate::{
     fault::{Fault, Kind, seconds},
     oauth::{Applicant, Token, Tokens},
@@ -33,9 +41,6 @@ use crate::{
 
 /// Bytes of a redirect's body that are read so that the connection can be used again; it is closed over more.
 const DRAINED: u64 = 64 * 1024;
-
-/// The least that the client accepts as limit of a head.
-const LEAST_HEAD: usize = 8 * 1024;
 
 /// Makes HTTP calls, and keeps their connections.
 pub(crate) struct Http {
@@ -99,14 +104,16 @@ impl Progress {
 }
 
 impl Http {
-    pub(crate) fn new(settings: ActionSettings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
+    pub(crate) fn new(
+        settings: ActionSettings,
+        dialer: &Arc<Dialer>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SettingsError> {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
-        if settings.max_response_headers < LEAST_HEAD {
-            return Err(SettingsError::MaxResponseHeaders(settings.max_response_headers));
-        }
         let tokens = Tokens::new(settings.oauth.clone(), Arc::clone(&clock))?;
-        Ok(Self { clients: Clients::new(settings.clone())?, tokens, user_agent, settings, clock })
+        let clients = Clients::new(settings.clone(), Arc::clone(dialer))?;
+        Ok(Self { clients, tokens, user_agent, settings, clock })
     }
 
     /// One attempt.
@@ -143,9 +150,7 @@ impl Http {
         request.headers_mut().insert(header::USER_AGENT, self.user_agent.clone());
         let mut progress = Progress::new(request.uri().clone());
         let exchange = async {
-            let answer = self.clients.nobody().request(request).await;
-            let answer =
-                answer.map_err(|error| Fault::of_request(&error, self.settings.max_response_headers))?;
+            let answer = self.ask(self.clients.nobody(), request).await?;
             progress.status = Some(answer.status());
             let (head, body) = answer.into_parts();
             let body = answer::read(body, &limits, &mut progress).await?;
@@ -220,19 +225,47 @@ impl Http {
         token: Option<&Token>,
         progress: &mut Progress,
     ) -> Result<Response<Incoming>, Fault> {
-        let own = Own { user_agent: &self.user_agent, bearer: token.map(|token| &token.bearer) };
+        let own = Own {
+            user_agent: &self.user_agent,
+            bearer: token.map(|token| &token.bearer),
+            now: self.clock.now(),
+        };
         let built = request::build(order, request, hop, &own)?;
         if request.authentication.is_some() {
             progress.credential = built.headers().get(header::AUTHORIZATION).cloned();
         }
-        let answer = match &request.authentication {
+        match &request.authentication {
             // To another host a redirect takes nobody's certificate.
             Some(HttpAuthentication::ClientCertificate { pfx, password, thumbprint, .. }) if hop.trusted => {
-                self.clients.owner(thumbprint, pfx, password).await?.request(built).await
+                let owner = self.clients.owner(thumbprint, pfx, password).await?;
+                self.ask(&owner, built).await
             }
-            _ => self.clients.nobody().request(built).await,
-        };
-        answer.map_err(|error| Fault::of_request(&error, self.settings.max_response_headers))
+            _ => self.ask(self.clients.nobody(), built).await,
+        }
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    async fn ask(&self, pool: &Pool, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Fault> {
+        let fault = |error| Fault::of_request(&error, &self.settings);
+        let limit = self.settings.answer_timeout;
+        // A limit that the whole call keeps anyway needs nobody to watch the connection.
+        if limit >= self.settings.timeout {
+            return pool.request(request).await.map_err(fault);
+        }
+        let mut connection = capture_connection(&mut request);
+        let mut answer = pin!(pool.request(request));
+        // The time runs from the connection on; until then others run.
+        tokio::select! {
+            ended = &mut answer => return ended.map_err(fault),
+            () = async { drop(connection.wait_for_connection_metadata().await) } => {}
+        }
+        match tokio::time::timeout(limit, answer).await {
+            Ok(ended) => ended.map_err(fault),
+            Err(_) => {
+                let cause = format!("connected, but no answer began within {}", seconds(limit));
+                Err(Fault::new(Kind::Timeout, cause))
+            }
+        }
     }
 
     async fn read(&self, answer: Response<Incoming>, progress: &mut Progress) -> Result<Outcome, Fault> {

@@ -8,9 +8,12 @@ use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
-use model::action::{HttpAuthentication, HttpRequest};
+use model::{
+    Timestamp,
+    action::{HttpAuthentication, HttpRequest},
+};
 
-use super::redirect::Hop;
+use super::{redirect::Hop, signed};
 use crate::{
     fault::{Fault, Kind},
     order::{Order, expected_time},
@@ -22,14 +25,16 @@ static EXPECTED_AT: HeaderName = HeaderName::from_static("x-ms-scheduler-expecte
 static TAG: HeaderName = HeaderName::from_static("x-ms-execution-tag");
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 
-/// The headers that we add, `User-Agent`, `Authorization` and `Host`.
-const OWN_HEADERS: usize = 8;
+/// The headers that we add, `User-Agent`, `Authorization` and `Host`, and three of a signature.
+const OWN_HEADERS: usize = 11;
 
 /// What comes from the scheduler and not from the action.
 pub(crate) struct Own<'a> {
     pub(crate) user_agent: &'a HeaderValue,
     /// `Bearer …`, for actions that say who they are by a token.
     pub(crate) bearer: Option<&'a HeaderValue>,
+    /// When it is sent, for signatures.
+    pub(crate) now: Timestamp,
 }
 
 /// The request of a hop.
@@ -59,13 +64,21 @@ pub(crate) fn build(
     headers.insert(&JOB_ID, text(order.job)?);
     headers.insert(&COLLECTION_ID, text(order.collection)?);
     headers.insert(&EXPECTED_AT, text(&expected_time(order.expected_at))?);
-    headers.insert(&TAG, text(order.tag.simple().encode_lower(&mut [0; 32]))?);
+    let mut tag = [0; 32];
+    let tag = order.tag.simple().encode_lower(&mut tag);
+    headers.insert(&TAG, text(tag)?);
     headers.insert(&REQUEST_ID, text(order.request_id.hyphenated().encode_lower(&mut [0; 36]))?);
 
     let body = match &action.body {
         Some(body) if hop.with_body => Bytes::copy_from_slice(body.as_bytes()),
         _ => Bytes::new(),
     };
+    // To another host a redirect takes no signature: it would be proof to somebody who can pass it on.
+    if let Some(HttpAuthentication::Hmac { secrets }) = &action.authentication
+        && hop.trusted
+    {
+        signed::sign(&mut headers, secrets, tag, own.now, &body)?;
+    }
     // The client writes the length of a body that there is. That there is none must be said where one is expected:
     // some servers answer 411 otherwise.
     if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method) {
@@ -153,10 +166,13 @@ fn authenticate(
             }
             return Ok(());
         }
-        (None, Some((user, password))) if !headers.contains_key(header::AUTHORIZATION) => {
+        // A signature says nothing in this header.
+        (None | Some(HttpAuthentication::Hmac { .. }), Some((user, password)))
+            if !headers.contains_key(header::AUTHORIZATION) =>
+        {
             (user, password.as_str())
         }
-        (None, _) => return Ok(()),
+        (None | Some(HttpAuthentication::Hmac { .. }), _) => return Ok(()),
     };
     let mut plain = String::with_capacity(user.len() + password.len() + 1);
     plain.extend([user, ":", password]);

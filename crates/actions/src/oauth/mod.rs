@@ -262,3 +262,34 @@ impl Drop for Asking<'_> {
 fn after(at: Timestamp, duration: Duration) -> Timestamp {
     at.checked_add(duration).unwrap_or(Timestamp::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+    }
+
+    fn key(number: u32) -> Key {
+        let mut key = Key::default();
+        key[..4].copy_from_slice(&number.to_be_bytes());
+        key
+    }
+
+    #[test]
+    fn the_token_that_was_not_used_for_longest_goes() {
+        let tokens = Tokens::new(OauthSettings::default(), Arc::new(Still)).unwrap();
+        let (first, second) = (tokens.place(key(0)), tokens.place(key(1)));
+        for number in 2..=KEPT as u32 {
+            assert!(Arc::ptr_eq(&first, &tokens.place(key(0))), "it is used all the time");
+            tokens.place(key(number));
+        }
+        assert_eq!(tokens.known.lock().unwrap().len(), KEPT);
+        assert!(!Arc::ptr_eq(&second, &tokens.place(key(1))), "it was not");
+    }
+}

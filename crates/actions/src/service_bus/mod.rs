@@ -25,7 +25,7 @@ use model::{
 pub use self::settings::{Login, Namespace, ServiceBusSettings};
 use crate::{
     fault::Fault,
-    http::{Http, message},
+    http::{Http, dialer::Dialer, message},
     order::Order,
     refusal::{Refusal, hide},
     settings::{ActionSettings, SettingsError},
@@ -81,10 +81,14 @@ pub(crate) struct ServiceBus {
 }
 
 impl ServiceBus {
-    pub(crate) fn new(settings: &ActionSettings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
+    pub(crate) fn new(
+        settings: &ActionSettings,
+        dialer: Arc<Dialer>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SettingsError> {
         let own = Arc::new(settings.service_bus.clone());
         own.check()?;
-        let links = amqp::Links::new(settings, Arc::clone(&own), Arc::clone(&clock))?;
+        let links = amqp::Links::new(settings, dialer, Arc::clone(&own), Arc::clone(&clock))?;
         Ok(Self { settings: own, links, clock })
     }
 

@@ -4,12 +4,15 @@
 mod answers;
 mod ca;
 mod connections;
+mod egress;
 mod faults;
+mod limits;
 mod oauth;
 mod redirects;
 mod requests;
 mod server;
 mod service_bus;
+mod signed;
 mod storage_queue;
 mod tls;
 

@@ -20,8 +20,16 @@ pub(crate) struct Request {
     /// Request line and headers, without the empty line.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
-    /// The connection it came over, counted from 0.
+    /// The connection it came over.
     pub(crate) connection: usize,
+    /// The certificate that the caller showed when it was made, as DER.
+    pub(crate) certificate: Option<Vec<u8>>,
+}
+
+/// A connection, counted from 0, and the certificate that the caller showed.
+struct Caller {
+    connection: usize,
+    certificate: Option<Vec<u8>>,
 }
 
 impl Request {
@@ -169,11 +177,15 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Arc<Sha
             match tls {
                 None => {
                     let make_reset = |tcp: &TcpStream| tcp.set_zero_linger().expect("a socket option");
-                    talk(tcp, number, &shared, make_reset).await;
+                    let caller = Caller { connection: number, certificate: None };
+                    talk(tcp, &caller, &shared, make_reset).await;
                 }
                 Some(tls) => {
                     if let Ok(stream) = tls.accept(tcp).await {
-                        talk(stream, number, &shared, |_| {}).await;
+                        let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                        let certificate = chain.first().map(|certificate| certificate.to_vec());
+                        let caller = Caller { connection: number, certificate };
+                        talk(stream, &caller, &shared, |_| {}).await;
                     }
                 }
             }
@@ -184,11 +196,11 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Arc<Sha
 
 async fn talk<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
-    connection: usize,
+    caller: &Caller,
     shared: &Shared,
     make_reset: impl Fn(&S),
 ) {
-    while let Some(request) = read(&mut stream, connection).await {
+    while let Some(request) = read(&mut stream, caller).await {
         let reply = (shared.handler)(&request);
         shared.requests.lock().unwrap().push(request);
         shared.counts.send_modify(|_| {});
@@ -245,7 +257,7 @@ async fn send<S: AsyncWrite + Unpin>(stream: &mut S, bytes: &[u8], shared: &Shar
 }
 
 /// Reads a request, whose body has a length or none.
-async fn read<S: AsyncRead + Unpin>(stream: &mut S, connection: usize) -> Option<Request> {
+async fn read<S: AsyncRead + Unpin>(stream: &mut S, caller: &Caller) -> Option<Request> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -257,7 +269,12 @@ async fn read<S: AsyncRead + Unpin>(stream: &mut S, connection: usize) -> Option
     };
     let body = bytes.split_off(end + 4);
     bytes.truncate(end);
-    let mut request = Request { head: String::from_utf8(bytes).expect("a head is text"), body, connection };
+    let mut request = Request {
+        head: String::from_utf8(bytes).expect("a head is text"),
+        body,
+        connection: caller.connection,
+        certificate: caller.certificate.clone(),
+    };
     let length =
         request.header("content-length").first().map_or(0, |length| length.parse().expect("a number"));
     while request.body.len() < length {

@@ -62,7 +62,7 @@ async fn who_does_not_speak_tls_is_told_apart() {
         "SecureChannelFailure The request was aborted: Could not create SSL/TLS secure channel \
          (the other side does not speak TLS)",
     );
-    let settings = ActionSettings { connect_timeout: Duration::from_secs(1), ..settings() };
+    let settings = ActionSettings { tls_timeout: Duration::from_secs(1), ..settings() };
     assert_failed(
         &attempt(&actions(settings), get(uri("127.0.0.1", &server))).await,
         "SecureChannelFailure The request was aborted: Could not create SSL/TLS secure channel \
@@ -119,6 +119,14 @@ async fn who_asks_for_a_certificate_gets_it() {
         assert!(outcome.message.contains("Body: known"), "{outcome:?}");
     }
     assert_eq!(server.counts().connections, 2, "callers do not share connections, and each keeps its own");
+    let shown = |caller: &HttpAuthentication| match caller {
+        HttpAuthentication::ClientCertificate { pfx, password, .. } => {
+            Some(model::certificate::open(pfx, password).unwrap().chain.swap_remove(0))
+        }
+        _ => None,
+    };
+    let seen: Vec<_> = server.requests().into_iter().map(|request| request.certificate).collect();
+    assert_eq!(seen, [&one, &other, &one, &other].map(shown));
 
     let outcome = attempt(&actions, get(uri("localhost", &server))).await;
     assert!(!outcome.success, "without a certificate there is no way in: {outcome:?}");

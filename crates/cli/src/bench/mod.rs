@@ -2,10 +2,14 @@
 //!
 //! The real store with full sync, the real engine and the real HTTP client, in this process, against a target in this
 //! process. Lateness is measured at the target: from the instant an occurrence was due until its request has arrived.
+//! `actions` leaves store and engine out and measures what calls cost beside the bare clients of the same libraries.
 //! Nothing here is a test: a machine that is busy with something else gives other numbers, and no verdict.
 
+mod actions;
+mod bare;
 mod idle;
 mod report;
+mod sinks;
 mod target;
 mod world;
 
@@ -33,6 +37,9 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum What {
     /// So many occurrences a second, evenly
+    #[command(
+        after_help = "Examples:\n  punctual bench steady --rate 100 --seconds 2\n  punctual bench steady --rate 50 --seconds 1 --json"
+    )]
     Steady {
         /// Occurrences a second
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -42,16 +49,30 @@ enum What {
         seconds: u32,
     },
     /// All at the same instant
+    #[command(after_help = "Examples:\n  punctual bench herd --jobs 200")]
     Herd {
         /// How many
         #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         jobs: u32,
     },
     /// Many stored jobs of which few are due
+    #[command(after_help = "Examples:\n  punctual bench idle --jobs 1000")]
     Idle {
         /// How many are stored
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
         jobs: u32,
+    },
+    /// Calls a second of each kind of action, beside the bare client of the same library
+    Actions {
+        /// Calls of each client in a round
+        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+        calls: u32,
+        /// How many are under way at a time
+        #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        concurrency: u32,
+        /// How often both are measured, in turns
+        #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        rounds: u32,
     },
 }
 
@@ -62,6 +83,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             What::Steady { rate, seconds } => steady(rate, seconds).await,
             What::Herd { jobs } => herd(jobs).await,
             What::Idle { jobs } => idle(jobs).await,
+            What::Actions { calls, concurrency, rounds } => {
+                let concurrency = concurrency as usize;
+                actions::actions(actions::Extent { calls, concurrency, rounds }).await
+            }
         }
     })?;
     print(&lines, options.json)

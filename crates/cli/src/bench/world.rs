@@ -18,8 +18,8 @@ use model::{
 };
 use recurrence::Draft;
 use store::{
-    CollectionWrite, Expected, ExpectedJob, JobWrite, LedgerQuery, SqliteSettings, SqliteStore, Store,
-    Written,
+    CollectionWrite, Expected, ExpectedJob, JobWrite, Key, Keyring, LedgerQuery, SqliteSettings, SqliteStore,
+    Store, Written,
 };
 use tokio::task::JoinSet;
 
@@ -33,7 +33,9 @@ pub(super) struct World {
 impl World {
     pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join("punctual.db");
-        let store = SqliteStore::open(file, SqliteSettings::default(), SystemClock.now())?;
+        // Nobody opens it again.
+        let settings = SqliteSettings::new(Keyring::new(Key::generate()?, []));
+        let store = SqliteStore::open(file, settings, SystemClock.now())?;
         Ok(Self { store: Arc::new(store) })
     }
 

@@ -19,13 +19,20 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts one on a free port and waits until it says that it is ready.
+    #[allow(dead_code, reason = "each test file uses its part")]
     pub(crate) fn start(data: &Path, settings: &[(&str, &str)]) -> Self {
+        Self::start_logging(data, settings, Stdio::inherit())
+    }
+
+    /// The same, with the log somewhere else.
+    pub(crate) fn start_logging(data: &Path, settings: &[(&str, &str)], log: Stdio) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_punctual"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .env("PUNCTUAL_LOG_LEVEL", "warn")
             .envs(settings.iter().copied())
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("started");
         let mut line = String::new();
@@ -135,9 +142,11 @@ pub(crate) fn etag(server: &Server, path: &str) -> String {
 }
 
 /// What a target was called with: the tags of each job, in the order of the calls.
+#[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) type Calls = Arc<Mutex<HashMap<String, Vec<String>>>>;
 
 /// A target that answers 200 and remembers. It lives as long as the test.
+#[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn target() -> (SocketAddr, Calls) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
     let address = listener.local_addr().expect("bound");
@@ -152,6 +161,7 @@ pub(crate) fn target() -> (SocketAddr, Calls) {
     (address, calls)
 }
 
+#[allow(dead_code, reason = "each test file uses its part")]
 fn answer(stream: TcpStream, calls: &Calls) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
@@ -195,6 +205,7 @@ pub(crate) fn job_path(rest: &str) -> String {
 }
 
 /// A job that posts to a target.
+#[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn job(target: SocketAddr, more: &Value) -> Value {
     let mut properties = serde_json::json!({
         "action": {"type": "Http", "request": {"method": "POST", "uri": format!("http://{target}/"), "body": "x"}},
@@ -206,6 +217,7 @@ pub(crate) fn job(target: SocketAddr, more: &Value) -> Value {
 }
 
 /// All entries of the ledger, page by page.
+#[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn ledger(server: &Server) -> Vec<Value> {
     let mut entries = Vec::new();
     let mut path = "/api/ledger?top=500".to_owned();

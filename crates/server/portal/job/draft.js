@@ -2,13 +2,22 @@
 // know stays as it was. Here is all of that that needs no page. Tested by itself.
 
 /** Objects that mean nothing when they are empty. */
-const HOLLOW = new Set(['schedule', 'dst', 'headers', 'brokeredMessageProperties', 'customMessageProperties', 'recurrence']);
+const HOLLOW = new Set([
+  'schedule',
+  'dst',
+  'headers',
+  'brokeredMessageProperties',
+  'customMessageProperties',
+  'recurrence',
+]);
 
 export const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
 /** The member at a path such as `properties.action.request.uri`. */
 export function at(document, path) {
-  return path.split('.').reduce((value, name) => (value === null || typeof value !== 'object' ? undefined : value[name]), document);
+  return path
+    .split('.')
+    .reduce((value, name) => (value === null || typeof value !== 'object' ? undefined : value[name]), document);
 }
 
 /** Sets the member at a path; with nothing (undefined, an empty text, list or object) it is removed. */
@@ -80,7 +89,9 @@ export function duplicate(job) {
   delete draft.properties.state;
   const clean = (action) => {
     const authentication = action?.request?.authentication;
-    if (authentication) for (const name of Object.keys(authentication)) if (name.startsWith('certificate')) delete authentication[name];
+    if (authentication)
+      for (const name of Object.keys(authentication))
+        if (name.startsWith('certificate') || name === 'secretCount') delete authentication[name];
     if (action?.errorAction) clean(action.errorAction);
   };
   clean(draft.properties.action);
@@ -96,7 +107,12 @@ export function modeOf(draft) {
 }
 
 /** Which elements of a schedule go with which frequency. */
-const FITS = { weekDays: ['week'], monthDays: ['month', 'year'], monthlyOccurrences: ['month', 'year'], months: ['year'] };
+const FITS = {
+  weekDays: ['week'],
+  monthDays: ['month', 'year'],
+  monthlyOccurrences: ['month', 'year'],
+  months: ['year'],
+};
 const LARGEST = { minute: 1000, hour: 1000, day: 548, week: 78, month: 18, year: 1 };
 
 /** Turns to another way of repeating, and leaves out what does not go with it. */
@@ -115,7 +131,8 @@ export function changeMode(draft, mode) {
   delete recurrence.cron;
   recurrence.frequency = mode;
   recurrence.interval = Math.min(recurrence.interval ?? 1, LARGEST[mode] ?? 1);
-  for (const [name, modes] of Object.entries(FITS)) if (!modes.includes(mode)) put(draft, `properties.recurrence.schedule.${name}`, undefined);
+  for (const [name, modes] of Object.entries(FITS))
+    if (!modes.includes(mode)) put(draft, `properties.recurrence.schedule.${name}`, undefined);
 }
 
 /** Numbers out of `0, 15, 30` and `9-17`; null where something is no number. */

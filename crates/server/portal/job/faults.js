@@ -17,7 +17,10 @@ export function showFaults(form, details, { focus = false } = {}) {
   let placed = 0;
   for (const { target = '', message } of details) {
     const wanted = target.startsWith('properties') || !target ? target : `properties.${target}`;
-    const fits = fields.filter(({ dataset }) => wanted === dataset.path || wanted.startsWith(`${dataset.path}.`) || wanted.startsWith(`${dataset.path}[`));
+    const fits = fields.filter(
+      ({ dataset }) =>
+        wanted === dataset.path || wanted.startsWith(`${dataset.path}.`) || wanted.startsWith(`${dataset.path}[`),
+    );
     const best = fits.sort((a, b) => b.dataset.path.length - a.dataset.path.length)[0];
     const place = best && placeOf(best);
     if (!place) continue;

@@ -4,7 +4,10 @@
 export function runsOf(entries) {
   const runs = new Map();
   for (const { properties } of entries) {
-    const run = runs.get(properties.expectedExecutionTime) ?? { expected: properties.expectedExecutionTime, attempts: [] };
+    const run = runs.get(properties.expectedExecutionTime) ?? {
+      expected: properties.expectedExecutionTime,
+      attempts: [],
+    };
     run.attempts.push({
       start: properties.startTime,
       end: properties.endTime,

@@ -2,7 +2,14 @@
 
 function shown(instant, zone) {
   const parts = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
   }).formatToParts(instant);
   const of = Object.fromEntries(parts.map(({ type, value }) => [type, value]));
   return `${of.year}-${of.month}-${of.day}T${of.hour}:${of.minute}:${of.second}`;

@@ -13,20 +13,35 @@ const NEW = 'new';
 export function whereForm({ known, collection, proposed }) {
   const name = text({ value: proposed, required: true, placeholder: 'nightly-report', autofocus: true });
   const nameField = field('Name', name, { path: 'name', hint: 'Letters, digits, - _ .' });
-  const places = known.map(({ id }) => [id, ((names) => `${names.collection} (${names.subscription} / ${names.group})`)(namesOf(id))]);
-  const chosen = known.find(({ id }) => id.toLowerCase() === collection?.toLowerCase())?.id ?? (known.length ? known[0].id : NEW);
+  const places = known.map(({ id }) => [
+    id,
+    ((names) => `${names.collection} (${names.subscription} / ${names.group})`)(namesOf(id)),
+  ]);
+  const chosen =
+    known.find(({ id }) => id.toLowerCase() === collection?.toLowerCase())?.id ?? (known.length ? known[0].id : NEW);
   const inner = h('div', {});
   let made = null;
   const draw = () => {
     made = select.value === NEW ? collectionForm({ ...FIRST, name: known.length ? '' : FIRST.name }) : null;
     if (made && !known.length) {
       // Nobody needs to understand subscriptions before the first job.
-      fill(inner, h('p', { class: 'hint' }, 'The first collection is made with it: "jobs", on the plan Standard.'), h('details', {}, h('summary', {}, 'Change that'), made.element));
+      fill(
+        inner,
+        h('p', { class: 'hint' }, 'The first collection is made with it: "jobs", on the plan Standard.'),
+        h('details', {}, h('summary', {}, 'Change that'), made.element),
+      );
     } else fill(inner, made && h('div', { class: 'nested' }, made.element));
   };
-  const select = choice([...places, [NEW, known.length ? 'A new collection …' : 'A first collection']], chosen, { onchange: draw });
+  const select = choice([...places, [NEW, known.length ? 'A new collection …' : 'A first collection']], chosen, {
+    onchange: draw,
+  });
   draw();
-  const element = h('div', { class: 'form' }, h('div', { class: 'pair' }, nameField, field('Collection', select)), inner);
+  const element = h(
+    'div',
+    { class: 'form' },
+    h('div', { class: 'pair' }, nameField, field('Collection', select)),
+    inner,
+  );
 
   return {
     element,

@@ -26,7 +26,14 @@ export function show(place, { segments }) {
         beside: badge(state),
         actions: [
           link([icon('plus'), 'New job here'], `/ui/new-job${query({ collection: id })}`, { class: 'button' }),
-          button(is ? 'Disable' : 'Enable', { icon: is ? 'pause' : 'enable', onclick: () => act(() => (is ? actions.disableCollection : actions.enableCollection)(id), is ? 'Disabled: none of its jobs runs' : 'Enabled') }),
+          button(is ? 'Disable' : 'Enable', {
+            icon: is ? 'pause' : 'enable',
+            onclick: () =>
+              act(
+                () => (is ? actions.disableCollection : actions.enableCollection)(id),
+                is ? 'Disabled: none of its jobs runs' : 'Enabled',
+              ),
+          }),
           button('Edit', { icon: 'edit', onclick: async () => (await editCollection(id)) && reload() }),
           button('Delete', { icon: 'delete', kind: 'danger', onclick: remove }),
         ],
@@ -35,8 +42,17 @@ export function show(place, { segments }) {
         ['Plan', sku.name],
         ['Place', found.location],
         ['Most jobs', quota?.maxJobCount === undefined ? 'as the plan allows' : count(quota.maxJobCount)],
-        ['Not faster than', quota?.maxRecurrence ? `every ${quota.maxRecurrence.interval} ${quota.maxRecurrence.frequency}` : 'as the plan allows'],
-        found.tags && Object.keys(found.tags).length > 0 && ['Tags', Object.entries(found.tags).map(([name, value]) => h('span', { class: 'tag' }, `${name}: ${value}`))],
+        [
+          'Not faster than',
+          quota?.maxRecurrence
+            ? `every ${quota.maxRecurrence.interval} ${quota.maxRecurrence.frequency}`
+            : 'as the plan allows',
+        ],
+        found.tags &&
+          Object.keys(found.tags).length > 0 && [
+            'Tags',
+            Object.entries(found.tags).map(([name, value]) => h('span', { class: 'tag' }, `${name}: ${value}`)),
+          ],
       ]),
     ];
   };
@@ -54,8 +70,14 @@ export function show(place, { segments }) {
 
   async function remove() {
     const typed = h('input', { type: 'text', 'aria-label': 'Name of the collection', autocomplete: 'off' });
-    const sure = await ask(`Delete ${collection}?`, [h('p', {}, 'All its jobs and their history go with it. This cannot be taken back. Type its name to go on:'), typed],
-      [{ text: 'Cancel' }, { text: 'Delete', kind: 'danger', value: () => typed.value.trim() === collection }]);
+    const sure = await ask(
+      `Delete ${collection}?`,
+      [
+        h('p', {}, 'All its jobs and their history go with it. This cannot be taken back. Type its name to go on:'),
+        typed,
+      ],
+      [{ text: 'Cancel' }, { text: 'Delete', kind: 'danger', value: () => typed.value.trim() === collection }],
+    );
     if (sure === null || sure === undefined) return;
     if (!sure) {
       toast('That is not its name; nothing was deleted.', { kind: 'bad' });
@@ -74,5 +96,11 @@ export function show(place, { segments }) {
   into(top, load, { rows: 2 }).then((isThere) => {
     if (isThere) jobs = jobTable(list, { collection: id });
   });
-  return { title: collection, leave: () => { abort.abort(); jobs?.leave(); } };
+  return {
+    title: collection,
+    leave: () => {
+      abort.abort();
+      jobs?.leave();
+    },
+  };
 }

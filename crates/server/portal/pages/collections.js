@@ -16,11 +16,20 @@ const DRAWN = 300;
 export function show(place) {
   const abort = new AbortController();
   const body = h('div', { class: 'stack' });
-  const search = h('input', { type: 'search', placeholder: 'Search collections', 'aria-label': 'Search collections', autocomplete: 'off', oninput: () => fill(body, draw()) });
+  const search = h('input', {
+    type: 'search',
+    placeholder: 'Search collections',
+    'aria-label': 'Search collections',
+    autocomplete: 'off',
+    oninput: () => fill(body, draw()),
+  });
   let found = [];
-  fill(place,
+  fill(
+    place,
     head('Collections', { actions: [button('New collection', { icon: 'plus', onclick: () => make() })] }),
-    h('div', { class: 'filters' }, h('label', { class: 'searchbox' }, icon('search'), search)), body);
+    h('div', { class: 'filters' }, h('label', { class: 'searchbox' }, icon('search'), search)),
+    body,
+  );
 
   const load = async () => {
     found = await collections({ signal: abort.signal });
@@ -30,8 +39,12 @@ export function show(place) {
 
   function draw() {
     if (!found.length) {
-      return empty('No collections yet', 'A collection holds jobs under common limits. The first job makes one by itself.',
-        link([icon('plus'), 'New job'], '/ui/new-job', { class: 'button primary' }), button('New collection', { onclick: () => make() }));
+      return empty(
+        'No collections yet',
+        'A collection holds jobs under common limits. The first job makes one by itself.',
+        link([icon('plus'), 'New job'], '/ui/new-job', { class: 'button primary' }),
+        button('New collection', { onclick: () => make() }),
+      );
     }
     const wanted = search.value.trim().toLowerCase();
     const matching = found.filter(({ id }) => id.toLowerCase().includes(wanted));
@@ -45,17 +58,53 @@ export function show(place) {
     }
     let counted = 0;
     return [
-      [...bySubscription].map(([subscription, groups]) => h('section', { class: 'card flush' },
-        h('div', { class: 'card-head' }, h('h2', {}, h('span', { class: 'faint' }, 'Subscription '), subscription),
-          link('Export as a template', `/api/export${query({ subscription })}`, { download: `${subscription}.json` })),
-        [...groups].map(([group, list]) => [
-          h('div', { class: 'group' }, h('h3', {}, h('span', { class: 'faint' }, 'Resource group '), group),
-            button('', { icon: 'delete', kind: 'small', title: `Delete the group ${group}`, onclick: () => removeGroup(subscription, group, list) })),
-          h('table', { class: 'list' }, h('caption', { class: 'hidden' }, `Collections of ${group}`),
-            h('thead', { class: 'hidden' }, h('tr', {}, ['Collection', 'State', 'Plan', 'Place', 'Jobs'].map((text) => h('th', { scope: 'col' }, text)), h('td', {}, 'Actions'))),
-            h('tbody', {}, list.map((one) => row(one, (counted += 1) <= COUNTED)))),
-        ]))),
-      matching.length > DRAWN && h('p', { class: 'faint' }, `${count(matching.length - DRAWN)} more; narrow the search.`),
+      [...bySubscription].map(([subscription, groups]) =>
+        h(
+          'section',
+          { class: 'card flush' },
+          h(
+            'div',
+            { class: 'card-head' },
+            h('h2', {}, h('span', { class: 'faint' }, 'Subscription '), subscription),
+            link('Export as a template', `/api/export${query({ subscription })}`, { download: `${subscription}.json` }),
+          ),
+          [...groups].map(([group, list]) => [
+            h(
+              'div',
+              { class: 'group' },
+              h('h3', {}, h('span', { class: 'faint' }, 'Resource group '), group),
+              button('', {
+                icon: 'delete',
+                kind: 'small',
+                title: `Delete the group ${group}`,
+                onclick: () => removeGroup(subscription, group, list),
+              }),
+            ),
+            h(
+              'table',
+              { class: 'list' },
+              h('caption', { class: 'hidden' }, `Collections of ${group}`),
+              h(
+                'thead',
+                { class: 'hidden' },
+                h(
+                  'tr',
+                  {},
+                  ['Collection', 'State', 'Plan', 'Place', 'Jobs'].map((text) => h('th', { scope: 'col' }, text)),
+                  h('td', {}, 'Actions'),
+                ),
+              ),
+              h(
+                'tbody',
+                {},
+                list.map((one) => row(one, (counted += 1) <= COUNTED)),
+              ),
+            ),
+          ]),
+        ),
+      ),
+      matching.length > DRAWN &&
+        h('p', { class: 'faint' }, `${count(matching.length - DRAWN)} more; narrow the search.`),
     ];
   }
 
@@ -65,19 +114,41 @@ export function show(place) {
     const jobs = h('span', { class: 'number faint' }, isCounted ? '…' : '');
     if (isCounted) {
       get(`/api/jobs${query({ collection: one.id, top: 1 })}`, { signal: abort.signal })
-        .then((page) => fill(jobs, many(page.total, 'job'), quota?.maxJobCount ? ` of ${count(quota.maxJobCount)}` : ''))
+        .then((page) =>
+          fill(jobs, many(page.total, 'job'), quota?.maxJobCount ? ` of ${count(quota.maxJobCount)}` : ''),
+        )
         .catch(() => fill(jobs, ''));
     }
     const is = state === 'Enabled';
-    return h('tr', {},
-      h('th', { scope: 'row' }, link(collection, pageOf(one.id), { class: 'name' }), Object.entries(one.tags ?? {}).map(([name, value]) => h('span', { class: 'tag' }, `${name}: ${value}`))),
+    return h(
+      'tr',
+      {},
+      h(
+        'th',
+        { scope: 'row' },
+        link(collection, pageOf(one.id), { class: 'name' }),
+        Object.entries(one.tags ?? {}).map(([name, value]) => h('span', { class: 'tag' }, `${name}: ${value}`)),
+      ),
       h('td', {}, badge(state)),
       h('td', {}, sku.name),
       h('td', { class: 'wide-only' }, one.location),
       h('td', { class: 'right' }, jobs),
-      h('td', { class: 'right nowrap acts' },
-        button('', { icon: is ? 'pause' : 'enable', kind: 'small', title: `${is ? 'Disable' : 'Enable'} ${collection}`, onclick: () => act(() => (is ? actions.disableCollection : actions.enableCollection)(one.id), `${collection} is ${is ? 'disabled' : 'enabled'}`) }),
-        button('', { icon: 'edit', kind: 'small', title: `Edit ${collection}`, onclick: () => edit(one) })));
+      h(
+        'td',
+        { class: 'right nowrap acts' },
+        button('', {
+          icon: is ? 'pause' : 'enable',
+          kind: 'small',
+          title: `${is ? 'Disable' : 'Enable'} ${collection}`,
+          onclick: () =>
+            act(
+              () => (is ? actions.disableCollection : actions.enableCollection)(one.id),
+              `${collection} is ${is ? 'disabled' : 'enabled'}`,
+            ),
+        }),
+        button('', { icon: 'edit', kind: 'small', title: `Edit ${collection}`, onclick: () => edit(one) }),
+      ),
+    );
   }
 
   async function act(action, done) {
@@ -98,7 +169,8 @@ export function show(place) {
         const { names, body: written } = form.read();
         const made = idOf(names);
         // Somebody else's collection is not to be replaced.
-        if (found.some((one) => one.id.toLowerCase() === made.toLowerCase())) throw new Error(`The collection ${names.collection} is there already.`);
+        if (found.some((one) => one.id.toLowerCase() === made.toLowerCase()))
+          throw new Error(`The collection ${names.collection} is there already.`);
         await call('PUT', scheduler(made), { body: written });
         return made;
       },
@@ -111,15 +183,42 @@ export function show(place) {
   }
 
   async function removeGroup(subscription, group, list) {
-    const sure = await ask(`Delete the group ${group}?`, [h('p', {}, `${many(list.length, 'collection')} with all jobs and their history go with it. This cannot be taken back.`)],
-      [{ text: 'Cancel' }, { text: 'Delete', kind: 'danger', value: true }]);
-    if (sure) act(() => call('DELETE', manager(`/subscriptions/${subscription}/resourceGroups/${group}`)), `The group ${group} is deleted`);
+    const sure = await ask(
+      `Delete the group ${group}?`,
+      [
+        h(
+          'p',
+          {},
+          `${many(list.length, 'collection')} with all jobs and their history go with it. This cannot be taken back.`,
+        ),
+      ],
+      [{ text: 'Cancel' }, { text: 'Delete', kind: 'danger', value: true }],
+    );
+    if (sure)
+      act(
+        () => call('DELETE', manager(`/subscriptions/${subscription}/resourceGroups/${group}`)),
+        `The group ${group} is deleted`,
+      );
   }
 
   into(body, load, { rows: 5 });
-  const live = throttle(3000, () => body.matches(':hover') || body.contains(document.activeElement) || document.querySelector('dialog[open]') || reload());
+  const live = throttle(
+    3000,
+    () =>
+      body.matches(':hover') ||
+      body.contains(document.activeElement) ||
+      document.querySelector('dialog[open]') ||
+      reload(),
+  );
   const unlisten = listen((kind) => ['change', 'reconnected'].includes(kind) && live());
-  return { title: 'Collections', leave: () => { abort.abort(); unlisten(); live.cancel(); } };
+  return {
+    title: 'Collections',
+    leave: () => {
+      abort.abort();
+      unlisten();
+      live.cancel();
+    },
+  };
 }
 
 /** A dialog to change a collection; answers whether it was changed. */

@@ -3,18 +3,24 @@
 import { get, namesOf, pageOf } from '../api.js';
 import { fill, h, throttle } from '../dom.js';
 import { listen } from '../live.js';
-import { badge, count, icon, into, link, loading, many } from '../parts/basics.js';
+import { badge, count, icon, into, link, many, say } from '../parts/basics.js';
+import { report } from '../parts/dialogs.js';
 import { bars, lines } from '../parts/plots.js';
 import { absolute, duration, learnClock, now, ticking } from '../time.js';
 import { verdict } from '../verdict.js';
 
-const SPANS = [['hour', 'Hour'], ['day', 'Day'], ['week', 'Week']];
+const SPANS = [
+  ['hour', 'Hour'],
+  ['day', 'Day'],
+  ['week', 'Week'],
+];
 const SIGNS = { good: 'check', late: 'late', bad: 'cross', quiet: 'pause' };
 /** A certificate that ends within so many days is worth a banner. */
 const SOON = 30;
 
 export function show(place, { query }) {
   let span = SPANS.some(([name]) => name === query.get('span')) ? query.get('span') : 'hour';
+  let told = '';
   const abort = new AbortController();
   const banner = h('div', { class: 'stack' });
   const body = h('div', { class: 'stack' });
@@ -23,20 +29,19 @@ export function show(place, { query }) {
   const load = async () => {
     const overview = await get(`/api/overview?span=${span}`, { signal: abort.signal });
     learnClock(overview.now);
+    const { title } = verdict(overview);
+    // Once for each change: what is drawn anew every second must not be read out every second.
+    if (title !== told) say(title);
+    told = title;
     return draw(overview, span, choose);
   };
   const choose = (next) => {
     span = next;
     history.replaceState(null, '', span === 'hour' ? '/' : `/?span=${span}`);
-    into(body, load, { quiet: true }).then(() => body.querySelector(`[data-span=${span}]`)?.focus());
+    into(body, load, { quiet: true, failed: report });
   };
-  fill(body, loading(6));
-  into(body, load);
-  const reload = throttle(1000, () => {
-    // Whoever is choosing keeps his place.
-    const focused = document.activeElement?.dataset?.span;
-    into(body, load, { quiet: true }).then(() => focused && body.querySelector(`[data-span=${focused}]`)?.focus({ preventScroll: true }));
-  });
+  into(body, load, { rows: 6 });
+  const reload = throttle(1000, () => into(body, load, { quiet: true }));
   const unlisten = listen(reload);
   const timer = setInterval(() => document.hidden || reload(), 30_000);
   certificates(banner, abort.signal);
@@ -55,55 +60,157 @@ function draw(overview, span, choose) {
   const { totals, jobs } = overview;
   const said = verdict(overview);
   const isNew = said.kind === 'quiet' && jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted === 0;
-  const top = h('section', { class: `verdict ${said.kind}`, 'aria-live': 'polite' },
+  const top = h(
+    'section',
+    { class: `verdict ${said.kind}` },
     h('span', { class: 'sign' }, icon(SIGNS[said.kind])),
     h('div', {}, h('p', { class: 'sentence' }, said.title), h('p', { class: 'more' }, said.text)),
     isNew
       ? link([icon('plus'), 'New job'], '/ui/new-job', { class: 'button primary' })
-      : h('div', { class: 'segments', role: 'group', 'aria-label': 'Time' }, SPANS.map(([name, text]) =>
-        h('button', { type: 'button', data: { span: name }, 'aria-pressed': String(name === span), onclick: () => choose(name) }, text))));
+      : h(
+          'div',
+          { class: 'segments', role: 'group', 'aria-label': 'Time' },
+          SPANS.map(([name, text]) =>
+            h(
+              'button',
+              {
+                type: 'button',
+                'aria-pressed': String(name === span),
+                onclick: () => choose(name),
+              },
+              text,
+            ),
+          ),
+        ),
+  );
   if (isNew) return top;
   return [
     top,
-    h('div', { class: 'tiles' },
+    h(
+      'div',
+      { class: 'tiles' },
       tile('Running now', count(overview.running), overview.running ? 'live' : ''),
-      tile('Lateness', totals.latenessP50 === null ? '–' : duration(totals.latenessP50), '', totals.latenessP99 === null ? 'nothing ran' : `p99 ${duration(totals.latenessP99)}`),
-      tile('Did not run', count(totals.faulted + totals.missed), totals.faulted + totals.missed ? 'bad' : '', `${count(totals.faulted)} faulted, ${count(totals.missed)} missed`),
+      tile(
+        'Lateness',
+        totals.latenessP50 === null ? '–' : duration(totals.latenessP50),
+        '',
+        totals.latenessP99 === null ? 'nothing ran' : `p99 ${duration(totals.latenessP99)}`,
+      ),
+      tile(
+        'Did not run',
+        count(totals.faulted + totals.missed),
+        totals.faulted + totals.missed ? 'bad' : '',
+        `${count(totals.faulted)} faulted, ${count(totals.missed)} missed`,
+      ),
       tile('Failed attempts', count(totals.failedAttempts), '', many(totals.skipped, 'run skipped', 'runs skipped')),
-      tile('Jobs', link(count(jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted), '/ui/jobs'), '', `${count(jobs.enabled)} enabled in ${many(overview.collections, 'collection')}`)),
-    h('div', { class: 'columns' },
+      tile(
+        'Jobs',
+        link(count(jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted), '/ui/jobs'),
+        '',
+        `${count(jobs.enabled)} enabled in ${many(overview.collections, 'collection')}`,
+      ),
+    ),
+    h(
+      'div',
+      { class: 'columns' },
       h('section', { class: 'card' }, h('h2', {}, 'Runs'), bars(overview)),
-      h('section', { class: 'card' }, h('h2', {}, 'Lateness'), lines(overview.buckets, [['latenessP50', 'accent', 'p50'], ['latenessP99', 'late', 'p99']], { span, label: `Lateness over the last ${span}: p50 ${totals.latenessP50 ?? 'none'} ms, p99 ${totals.latenessP99 ?? 'none'} ms` }))),
-    h('div', { class: 'columns three' },
+      h(
+        'section',
+        { class: 'card' },
+        h('h2', {}, 'Lateness'),
+        lines(
+          overview.buckets,
+          [
+            ['latenessP50', 'accent', 'p50'],
+            ['latenessP99', 'late', 'p99'],
+          ],
+          {
+            span,
+            label: `Lateness over the last ${span}: p50 ${totals.latenessP50 ?? 'none'} ms, p99 ${totals.latenessP99 ?? 'none'} ms`,
+          },
+        ),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'columns three' },
       h('section', { class: 'card' }, h('h2', {}, 'Running now'), running(overview.runningNow)),
       h('section', { class: 'card' }, h('h2', {}, 'Next'), next(overview.next)),
-      h('section', { class: 'card' }, h('h2', {}, 'Did not run'), notRun(overview.notRun))),
-    h('p', { class: 'foot faint' }, `Punctual ${overview.version}, up for ${duration(now() - Date.parse(overview.startedAt))}`),
+      h('section', { class: 'card' }, h('h2', {}, 'Did not run'), notRun(overview.notRun)),
+    ),
+    h(
+      'p',
+      { class: 'foot faint' },
+      `Punctual ${overview.version}, up for ${duration(now() - Date.parse(overview.startedAt))}`,
+    ),
   ];
 }
 
 function tile(name, value, kind, more) {
-  return h('div', { class: `tile ${kind ?? ''}` }, h('span', { class: 'name' }, name), h('span', { class: 'value number' }, value), more && h('span', { class: 'more' }, more));
+  return h(
+    'div',
+    { class: `tile ${kind ?? ''}` },
+    h('span', { class: 'name' }, name),
+    h('span', { class: 'value number' }, value),
+    more && h('span', { class: 'more' }, more),
+  );
 }
 
-const jobLink = (id) => link([h('span', { class: 'faint' }, `${namesOf(id).collection} / `), namesOf(id).job], pageOf(id), { class: 'clip' });
+const jobLink = (id) =>
+  link([h('span', { class: 'faint' }, `${namesOf(id).collection} / `), namesOf(id).job], pageOf(id), { class: 'clip' });
 
 function running(list) {
   if (!list.length) return h('p', { class: 'faint' }, 'No call is under way.');
-  return h('ul', { class: 'plain' }, list.map((one) => h('li', {}, jobLink(one.id),
-    h('span', { class: 'end' }, one.errorAction ? 'error action, ' : one.attempt > 1 ? `attempt ${one.attempt}, ` : '', 'began ', ticking(one.startedAt)))));
+  return h(
+    'ul',
+    { class: 'plain' },
+    list.map((one) =>
+      h(
+        'li',
+        {},
+        jobLink(one.id),
+        h(
+          'span',
+          { class: 'end' },
+          one.errorAction ? 'error action, ' : one.attempt > 1 ? `attempt ${one.attempt}, ` : '',
+          'began ',
+          ticking(one.startedAt),
+        ),
+      ),
+    ),
+  );
 }
 
 function next(list) {
   if (!list.length) return h('p', { class: 'faint' }, 'Nothing is to come.');
-  return h('ul', { class: 'plain' }, list.map((one) => h('li', {}, jobLink(one.id), h('span', { class: 'end' }, ticking(one.at)))));
+  return h(
+    'ul',
+    { class: 'plain' },
+    list.map((one) => h('li', {}, jobLink(one.id), h('span', { class: 'end' }, ticking(one.at)))),
+  );
 }
 
 function notRun(list) {
   if (!list.length) return h('p', { class: 'faint' }, 'Nothing is missing.');
   return [
-    h('ul', { class: 'plain' }, list.map((entry) => h('li', { title: entry.message }, badge(entry.state), jobLink(entry.job),
-      h('span', { class: 'end' }, entry.occurrences ? `${count(entry.occurrences)} × ` : '', ticking(entry.dueTime))))),
+    h(
+      'ul',
+      { class: 'plain' },
+      list.map((entry) =>
+        h(
+          'li',
+          { title: entry.message },
+          badge(entry.state),
+          jobLink(entry.job),
+          h(
+            'span',
+            { class: 'end' },
+            entry.occurrences ? `${count(entry.occurrences)} × ` : '',
+            ticking(entry.dueTime),
+          ),
+        ),
+      ),
+    ),
     h('p', {}, link('All of them, and why', '/ui/ledger?state=notRun')),
   ];
 }
@@ -117,13 +224,31 @@ async function certificates(place, signal) {
     // The banner is an extra; what is wrong with the server is told by everything else.
     return;
   }
-  const soon = (settings.certificates ?? []).filter(({ expiration }) => Date.parse(expiration) - now() < SOON * 86_400_000);
+  const soon = (settings.certificates ?? []).filter(
+    ({ expiration }) => Date.parse(expiration) - now() < SOON * 86_400_000,
+  );
   if (!soon.length) return;
   const ended = soon.filter(({ expiration }) => Date.parse(expiration) < now()).length;
-  fill(place, h('div', { class: 'banner' }, icon('warn'),
-    h('p', {}, h('b', {}, ended ? `${many(ended, 'client certificate has', 'client certificates have')} expired. ` : ''),
-      soon.length > ended ? `${many(soon.length - ended, 'client certificate expires', 'client certificates expire')} within ${SOON} days. ` : '',
-      'First: ', link(namesOf(soon[0].id).job ?? soon[0].subject, pageOf(soon[0].id)), ' on ', absolute(soon[0].expiration, { seconds: false }), '. '),
-    link('All certificates', '/ui/settings')));
+  fill(
+    place,
+    h(
+      'div',
+      { class: 'banner' },
+      icon('warn'),
+      h(
+        'p',
+        {},
+        h('b', {}, ended ? `${many(ended, 'client certificate has', 'client certificates have')} expired. ` : ''),
+        soon.length > ended
+          ? `${many(soon.length - ended, 'client certificate expires', 'client certificates expire')} within ${SOON} days. `
+          : '',
+        'First: ',
+        link(namesOf(soon[0].id).job ?? soon[0].subject, pageOf(soon[0].id)),
+        ' on ',
+        absolute(soon[0].expiration, { seconds: false }),
+        '. ',
+      ),
+      link('All certificates', '/ui/settings'),
+    ),
+  );
 }
-

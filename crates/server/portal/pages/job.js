@@ -14,7 +14,13 @@ import { historyList } from '../job/history.js';
 import { overview } from '../job/overview.js';
 import { schedulePanel } from '../job/schedule-panel.js';
 
-const TABS = [['overview', 'Overview'], ['properties', 'Properties'], ['action', 'Action settings'], ['schedule', 'Schedule'], ['history', 'History']];
+const TABS = [
+  ['overview', 'Overview'],
+  ['properties', 'Properties'],
+  ['action', 'Action settings'],
+  ['schedule', 'Schedule'],
+  ['history', 'History'],
+];
 
 export function show(place, { segments }) {
   const [subscription, group, collection, name, asked] = segments;
@@ -23,7 +29,16 @@ export function show(place, { segments }) {
   const abort = new AbortController();
   const top = h('div', { class: 'stack' });
   const body = h('div', { class: 'tab-body stack' });
-  fill(place, top, tabs('Job', TABS.map(([one, text]) => [one, text, pageOf(id, one === 'overview' ? undefined : one)]), tab), body);
+  fill(
+    place,
+    top,
+    tabs(
+      'Job',
+      TABS.map(([one, text]) => [one, text, pageOf(id, one === 'overview' ? undefined : one)]),
+      tab,
+    ),
+    body,
+  );
   let part = null;
   let job = null;
 
@@ -35,8 +50,13 @@ export function show(place, { segments }) {
       above: [link(collection, pageOf(idOf({ subscription, group, collection }))), ` in ${subscription} / ${group}`],
       beside: badge(job.properties.state),
       actions: [
-        !isFinal && button('Run now', { icon: 'run', kind: 'primary', onclick: () => act(() => actions.run(id), 'It runs') }),
-        !isFinal && button(isOff ? 'Enable' : 'Disable', { icon: isOff ? 'enable' : 'pause', onclick: () => act(() => (isOff ? actions.enable : actions.disable)(id), isOff ? 'Enabled' : 'Disabled') }),
+        !isFinal &&
+          button('Run now', { icon: 'run', kind: 'primary', onclick: () => act(() => actions.run(id), 'It runs') }),
+        !isFinal &&
+          button(isOff ? 'Enable' : 'Disable', {
+            icon: isOff ? 'enable' : 'pause',
+            onclick: () => act(() => (isOff ? actions.enable : actions.disable)(id), isOff ? 'Enabled' : 'Disabled'),
+          }),
         !isFinal && link([icon('edit'), 'Edit'], pageOf(id).replace('/ui/job/', '/ui/edit/'), { class: 'button' }),
         link([icon('copy'), 'Duplicate'], `/ui/new-job${query({ from: id })}`, { class: 'button' }),
         button('Delete', { icon: 'delete', kind: 'danger', onclick: remove }),
@@ -55,7 +75,7 @@ export function show(place, { segments }) {
   }
 
   function remove() {
-    deleteLater([id], `${name} is deleted`, { carryOut: removeNow });
+    deleteLater([id], `${name} is deleted`, removeNow);
     go(pageOf(idOf({ subscription, group, collection })));
   }
 
@@ -72,7 +92,14 @@ export function show(place, { segments }) {
     const context = { id, signal: abort.signal, runAgain: () => act(() => actions.run(id), 'It runs') };
     part = PARTS[tab](body, job, context);
   });
-  return { title: `${name} · ${TABS.find(([one]) => one === tab)[1]}`, leave: () => { abort.abort(); unlisten(); live.cancel(); } };
+  return {
+    title: `${name} · ${TABS.find(([one]) => one === tab)[1]}`,
+    leave: () => {
+      abort.abort();
+      unlisten();
+      live.cancel();
+    },
+  };
 }
 
 const PARTS = {
@@ -84,14 +111,36 @@ const PARTS = {
       const { properties } = job;
       const names = namesOf(id);
       const document = JSON.stringify(job, null, 2);
-      fill(place, h('section', { class: 'card' },
-        facts([
-          ['Name', names.job], ['Collection', link(names.collection, pageOf(idOf({ ...names, job: undefined })))], ['Resource group', names.group], ['Subscription', names.subscription],
-          ['State', badge(properties.state)], ['Start', absolute(properties.startTime, { otherwise: 'at once' })],
-          ['After an outage', catchUp(properties.catchUp)], ['When runs overlap', { skip: 'the later is skipped', queue: 'the later waits' }[properties.overlap] ?? 'both run'],
-          ['Resource id', h('span', { class: 'row tight' }, h('code', { class: 'breakable' }, id), copyButton(id, 'Copy the id'))],
-        ])),
-      h('section', { class: 'card' }, h('div', { class: 'card-head' }, h('h2', {}, 'As JSON'), copyButton(document, 'Copy the JSON')), h('pre', { class: 'code', tabindex: '0' }, document)));
+      fill(
+        place,
+        h(
+          'section',
+          { class: 'card' },
+          facts([
+            ['Name', names.job],
+            ['Collection', link(names.collection, pageOf(idOf({ ...names, job: undefined })))],
+            ['Resource group', names.group],
+            ['Subscription', names.subscription],
+            ['State', badge(properties.state)],
+            ['Start', absolute(properties.startTime, { otherwise: 'at once' })],
+            ['After an outage', catchUp(properties.catchUp)],
+            [
+              'When runs overlap',
+              { skip: 'the later is skipped', queue: 'the later waits' }[properties.overlap] ?? 'both run',
+            ],
+            [
+              'Resource id',
+              h('span', { class: 'row tight' }, h('code', { class: 'breakable' }, id), copyButton(id, 'Copy the id')),
+            ],
+          ]),
+        ),
+        h(
+          'section',
+          { class: 'card' },
+          h('div', { class: 'card-head' }, h('h2', {}, 'As JSON'), copyButton(document, 'Copy the JSON')),
+          h('pre', { class: 'code', tabindex: '0' }, document),
+        ),
+      );
     };
     update(first);
     return { update };
@@ -109,4 +158,3 @@ function catchUp(given) {
   if (policy === 'all') return `the latest ${count(given.max ?? 10)} are made up for`;
   return 'the latest one runs';
 }
-

@@ -78,7 +78,13 @@ export function loading(rows = 3) {
 
 /** Where there is nothing yet. */
 export function empty(title, text, ...actions) {
-  return h('div', { class: 'empty' }, h('h2', {}, title), text && h('p', {}, text), actions.length > 0 && h('p', { class: 'row center' }, actions));
+  return h(
+    'div',
+    { class: 'empty' },
+    h('h2', {}, title),
+    text && h('p', {}, text),
+    actions.length > 0 && h('p', { class: 'row center' }, actions),
+  );
 }
 
 /** What went wrong, and a way to try again. */
@@ -94,24 +100,55 @@ export function failure(fault, retry) {
 }
 
 /** Fills an element with what `load` brings, with its states in between. Keeps what is shown while it is loaded anew. */
-export async function into(element, load, { quiet = false, rows } = {}) {
+export async function into(element, load, { quiet = false, rows, failed } = {}) {
   if (!quiet) fill(element, loading(rows));
   try {
     const shown = await load();
+    const back = focusKept(element);
     if (shown !== undefined) fill(element, shown);
+    back();
     return true;
   } catch (error) {
     if (error.name === 'AbortError') return false;
     if (error.status === undefined) console.error(error);
+    failed?.(error);
     // A reload that fails leaves what was there: the connection's state is shown elsewhere.
-    if (!quiet || error.status === 404) fill(element, failure(error, () => into(element, load)));
+    if (!quiet || error.status === 404)
+      fill(
+        element,
+        failure(error, () => into(element, load)),
+      );
     return false;
   }
 }
 
+const FOCUSABLE = 'a[href], button, input, select, textarea, [tabindex]';
+
+/** What is drawn anew loses the focus; this gives it back to what is the same, or else stands in the same place. */
+function focusKept(element) {
+  const focused = document.activeElement;
+  if (!element.contains(focused)) return () => {};
+  const nameOf = (one) =>
+    `${one.tagName} ${one.getAttribute('href') ?? ''} ${one.getAttribute('aria-label') ?? one.textContent}`;
+  const all = () => [...element.querySelectorAll(FOCUSABLE)];
+  const [name, place] = [nameOf(focused), all().indexOf(focused)];
+  return () => {
+    const now = all();
+    (now.find((one) => nameOf(one) === name) ?? now[place])?.focus({ preventScroll: true });
+  };
+}
+
 /** A definition list. */
 export function facts(pairs) {
-  return h('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value ?? h('span', { class: 'faint' }, '–')))));
+  return h(
+    'dl',
+    { class: 'facts' },
+    pairs
+      .filter(Boolean)
+      .map(([name, value]) =>
+        h('div', {}, h('dt', {}, name), h('dd', {}, value ?? h('span', { class: 'faint' }, '–'))),
+      ),
+  );
 }
 
 /** A button that copies a text. */
@@ -144,7 +181,10 @@ export function say(text) {
 }
 
 /** A number with thin spaces: `12 345`. */
-export const count = (number) => Number(number ?? 0).toLocaleString('en-US').replaceAll(',', '\u202f');
+export const count = (number) =>
+  Number(number ?? 0)
+    .toLocaleString('en-US')
+    .replaceAll(',', '\u202f');
 
 /** `1 job`, `2 jobs`. */
 export const many = (number, one, several = `${one}s`) => `${count(number)} ${Number(number) === 1 ? one : several}`;

@@ -16,7 +16,14 @@ export function toast(text, { kind = 'info', action, lasts = kind === 'bad' ? 0 
     'div',
     { class: `toast ${kind}`, role: kind === 'bad' ? 'alert' : 'status' },
     h('span', {}, text),
-    action && button(action.text, { kind: 'small', onclick: () => { close(); action.do(); } }),
+    action &&
+      button(action.text, {
+        kind: 'small',
+        onclick: () => {
+          close();
+          action.do();
+        },
+      }),
     button('', { icon: 'cross', title: 'Close', kind: 'small', onclick: close }),
   );
   document.getElementById('toasts').append(element);
@@ -24,7 +31,9 @@ export function toast(text, { kind = 'info', action, lasts = kind === 'bad' ? 0 
   if (lasts) {
     // Whoever reaches for it gets it.
     element.addEventListener('pointerenter', () => clearTimeout(timer));
-    element.addEventListener('pointerleave', () => { timer = setTimeout(close, lasts); });
+    element.addEventListener('pointerleave', () => {
+      timer = setTimeout(close, lasts);
+    });
   }
   return close;
 }
@@ -40,7 +49,14 @@ export function ask(title, content, choices) {
     let answer = null;
     const dialog = h('dialog', { 'aria-label': title });
     const buttons = choices.map(({ text, value, kind }) =>
-      button(text, { kind, onclick: () => { answer = typeof value === 'function' ? value() : value; dialog.close(); } }));
+      button(text, {
+        kind,
+        onclick: () => {
+          answer = typeof value === 'function' ? value() : value;
+          dialog.close();
+        },
+      }),
+    );
     dialog.append(h('h2', {}, title), h('div', { class: 'content' }, content), h('div', { class: 'row end' }, buttons));
     dialog.addEventListener('close', () => {
       dialog.remove();
@@ -99,15 +115,27 @@ const held = new Map();
 /** Whether something is about to be deleted. */
 export const isHeld = (id) => [...held.values()].some((one) => one.ids.has(id));
 
+/** More than so many requests at once are not sure to leave with the page. */
+const SAFE_TO_LEAVE = 100;
+
+/** Lists hear by this that something is held back, was taken back, or is gone. */
+const changed = () => document.dispatchEvent(new Event('held'));
+
+/** Calls at each change of what is held back; answers a function that ends it. */
+export function watchHeld(watcher) {
+  document.addEventListener('held', watcher);
+  return () => document.removeEventListener('held', watcher);
+}
+
 /** Deletes, but not yet: for some seconds it can be taken back. Leaving the portal carries it out. */
-export function deleteLater(ids, text, { carryOut, changed }) {
+export function deleteLater(ids, text, carryOut) {
   const key = Symbol(text);
   const finish = async (leaving) => {
     if (!held.delete(key)) return;
     clearTimeout(timer);
     close();
     await carryOut([...ids], { keepalive: leaving });
-    if (!leaving) changed?.();
+    if (!leaving) changed();
   };
   const timer = setTimeout(() => finish(false), HELD);
   held.set(key, { ids: new Set(ids), finish });
@@ -119,13 +147,17 @@ export function deleteLater(ids, text, { carryOut, changed }) {
         if (!held.delete(key)) return;
         clearTimeout(timer);
         say('Nothing was deleted');
-        changed?.();
+        changed();
       },
     },
   });
-  changed?.();
+  changed();
 }
 
+addEventListener('beforeunload', (event) => {
+  const waiting = [...held.values()].reduce((sum, { ids }) => sum + ids.size, 0);
+  if (waiting > SAFE_TO_LEAVE) event.preventDefault();
+});
 addEventListener('pagehide', () => {
   for (const { finish } of [...held.values()]) finish(true);
 });

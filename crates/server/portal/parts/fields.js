@@ -5,12 +5,21 @@ import { button } from './basics.js';
 
 /** A label, an input and what is said about it. `path` is where a fault of the API finds it. */
 export function field(label, control, { hint, path, wide } = {}) {
-  const input = control.matches?.('input, select, textarea') ? control : control.querySelector?.('input, select, textarea');
+  const input = control.matches?.('input, select, textarea')
+    ? control
+    : control.querySelector?.('input, select, textarea');
   if (input && !input.id) input.id = freshId('field');
   const note = hint ? h('p', { class: 'hint', id: freshId('hint') }, hint) : null;
   const fault = h('p', { class: 'fault', id: freshId('fault'), hidden: true });
   if (input) input.setAttribute('aria-describedby', [note?.id, fault.id].filter(Boolean).join(' '));
-  return h('div', { class: `field${wide ? ' wide' : ''}`, data: path ? { path } : {} }, h('label', { for: input?.id }, label), control, note, fault);
+  return h(
+    'div',
+    { class: `field${wide ? ' wide' : ''}`, data: path ? { path } : {} },
+    h('label', { for: input?.id }, label),
+    control,
+    note,
+    fault,
+  );
 }
 
 export function text(attributes = {}) {
@@ -25,20 +34,32 @@ export function area(attributes = {}) {
 export function choice(choices, value, attributes = {}) {
   const known = choices.some(([one]) => String(one) === String(value ?? ''));
   const list = known ? choices : [...choices, [value, String(value)]];
-  return h('select', { value: value ?? '', ...attributes }, list.map(([one, words]) => h('option', { value: one }, words)));
+  return h(
+    'select',
+    { value: value ?? '', ...attributes },
+    list.map(([one, words]) => h('option', { value: one }, words)),
+  );
 }
 
 /** Boxes to tick, as a grid of small cells. `changed` gets the list of values. */
 export function cells(label, values, chosen, changed, { columns, kind = '' } = {}) {
   const set = new Set(chosen.map(String));
-  const grid = h('div', { class: `cells ${kind}`, role: 'group', 'aria-label': label }, values.map(([value, words, title]) => {
-    const box = h('input', { type: 'checkbox', checked: set.has(String(value)), onchange: () => {
-      if (box.checked) set.add(String(value));
-      else set.delete(String(value));
-      changed(values.map(([one]) => one).filter((one) => set.has(String(one))));
-    } });
-    return h('label', { title }, box, h('span', {}, words));
-  }));
+  const grid = h(
+    'div',
+    { class: `cells ${kind}`, role: 'group', 'aria-label': label },
+    values.map(([value, words, title]) => {
+      const box = h('input', {
+        type: 'checkbox',
+        checked: set.has(String(value)),
+        onchange: () => {
+          if (box.checked) set.add(String(value));
+          else set.delete(String(value));
+          changed(values.map(([one]) => one).filter((one) => set.has(String(one))));
+        },
+      });
+      return h('label', { title }, box, h('span', {}, words));
+    }),
+  );
   if (columns) grid.style.setProperty('--columns', columns);
   return grid;
 }
@@ -55,13 +76,44 @@ export function pairs(given, { name, value, add, changed = () => {} }) {
     return found;
   };
   const row = (key, content) => {
-    const element = h('div', { class: 'row tight' },
+    const element = h(
+      'div',
+      { class: 'row tight' },
       text({ value: key, placeholder: name, 'aria-label': name, oninput: () => changed(read()) }),
-      text({ value: content, placeholder: value, 'aria-label': key ? `${value} of ${key}` : value, oninput: () => changed(read()) }),
-      button('', { icon: 'cross', kind: 'small', title: `Remove ${key || 'this'}`, onclick: () => { element.remove(); changed(read()); } }));
+      text({
+        value: content,
+        placeholder: value,
+        'aria-label': key ? `${value} of ${key}` : value,
+        oninput: () => changed(read()),
+      }),
+      button('', {
+        icon: 'cross',
+        kind: 'small',
+        title: `Remove ${key || 'this'}`,
+        onclick: () => {
+          element.remove();
+          changed(read());
+        },
+      }),
+    );
     return element;
   };
-  fill(list, Object.entries(given).map(([key, content]) => row(key, content ?? '')));
-  const element = h('div', {}, list, button(add, { kind: 'small', icon: 'plus', onclick: () => { list.append(row('', '')); list.lastElementChild.querySelector('input').focus(); } }));
+  fill(
+    list,
+    Object.entries(given).map(([key, content]) => row(key, content ?? '')),
+  );
+  const element = h(
+    'div',
+    {},
+    list,
+    button(add, {
+      kind: 'small',
+      icon: 'plus',
+      onclick: () => {
+        list.append(row('', ''));
+        list.lastElementChild.querySelector('input').focus();
+      },
+    }),
+  );
   return { element, read };
 }

@@ -6,13 +6,19 @@ import { listen } from '../live.js';
 import { address, rewrite } from '../router.js';
 import { ticking } from '../time.js';
 import { badge, button, count, empty, icon, into, link, many, say } from './basics.js';
-import { ask, deleteLater, isHeld, report, toast } from './dialogs.js';
+import { ask, deleteLater, isHeld, report, toast, watchHeld } from './dialogs.js';
 import { bulk, pager, sortable } from './lists.js';
 
 const TOP = 50;
 /** The most jobs that are chosen at once: more than anybody should delete by one click. */
 const MOST = 20_000;
-const STATES = [['', 'All states'], ['enabled', 'Enabled'], ['disabled', 'Disabled'], ['completed', 'Completed'], ['faulted', 'Faulted']];
+const STATES = [
+  ['', 'All states'],
+  ['enabled', 'Enabled'],
+  ['disabled', 'Disabled'],
+  ['completed', 'Completed'],
+  ['faulted', 'Faulted'],
+];
 
 /** The list in an element; answers `{reload, leave}`. */
 export function jobTable(place, { collection } = {}) {
@@ -30,16 +36,29 @@ export function jobTable(place, { collection } = {}) {
   const chosen = new Set();
 
   const search = h('input', {
-    type: 'search', placeholder: 'Search jobs', 'aria-label': 'Search jobs', value: view.search, autocomplete: 'off', spellcheck: 'false',
+    type: 'search',
+    placeholder: 'Search jobs',
+    'aria-label': 'Search jobs',
+    value: view.search,
+    autocomplete: 'off',
+    spellcheck: 'false',
     oninput: debounce(200, () => change({ search: search.value.trim(), skip: 0 })),
   });
-  const state = h('select', { 'aria-label': 'State', value: view.state, onchange: () => change({ state: state.value, skip: 0 }) },
-    STATES.map(([value, text]) => h('option', { value }, text)));
+  const state = h(
+    'select',
+    { 'aria-label': 'State', value: view.state, onchange: () => change({ state: state.value, skip: 0 }) },
+    STATES.map(([value, text]) => h('option', { value }, text)),
+  );
   state.value = view.state;
   const bar = h('div', { class: 'bulk', role: 'group', 'aria-label': 'Chosen jobs', hidden: true });
   const body = h('div', { class: 'stack' });
   place.classList.add('stack');
-  fill(place, h('div', { class: 'filters' }, h('label', { class: 'searchbox' }, icon('search'), search), state), bar, body);
+  fill(
+    place,
+    h('div', { class: 'filters' }, h('label', { class: 'searchbox' }, icon('search'), search), state),
+    bar,
+    body,
+  );
 
   const parameters = (more = {}) => query({ ...view, skip: view.skip || '', top: TOP, collection, ...more });
 
@@ -54,42 +73,80 @@ export function jobTable(place, { collection } = {}) {
     }
     return draw(page.value.length);
   };
-  const reload = () => into(body, load, { quiet: true }).then(drawBar);
+  const reload = (failed) => into(body, load, { quiet: true, failed }).then(drawBar);
 
   function change(changes) {
     Object.assign(view, changes);
     chosen.clear();
     abort.abort();
     abort = new AbortController();
-    rewrite({ ...view, sort: view.sort === 'name' ? '' : view.sort, order: view.order === 'asc' ? '' : view.order, skip: view.skip ? String(view.skip) : '' });
-    return reload().then(() => say(many(total, 'job')));
+    rewrite({
+      ...view,
+      sort: view.sort === 'name' ? '' : view.sort,
+      order: view.order === 'asc' ? '' : view.order,
+      skip: view.skip ? String(view.skip) : '',
+    });
+    return reload(report).then(() => say(many(total, 'job')));
   }
 
   function draw(loaded) {
     if (!total) {
       return view.search || view.state
-        ? empty('No job matches', null, button('Show all', { onclick: () => { search.value = ''; state.value = ''; change({ search: '', state: '', skip: 0 }); } }))
+        ? empty(
+            'No job matches',
+            null,
+            button('Show all', {
+              onclick: () => {
+                search.value = '';
+                state.value = '';
+                change({ search: '', state: '', skip: 0 });
+              },
+            }),
+          )
         : empty('No jobs yet', 'A job calls an address or sends a message, once or again and again.', newJob());
     }
-    const all = h('input', { type: 'checkbox', 'aria-label': 'Choose all on this page', checked: shown.length > 0 && shown.every((job) => chosen.has(job.id)), onchange: () => {
-      for (const job of shown) all.checked ? chosen.add(job.id) : chosen.delete(job.id);
-      fill(body, draw(loaded));
-      drawBar();
-    } });
+    const all = h('input', {
+      type: 'checkbox',
+      'aria-label': 'Choose all on this page',
+      checked: shown.length > 0 && shown.every((job) => chosen.has(job.id)),
+      onchange: () => {
+        for (const job of shown) all.checked ? chosen.add(job.id) : chosen.delete(job.id);
+        fill(body, draw(loaded));
+        drawBar();
+      },
+    });
     const sorting = { sort: view.sort, order: view.order, onsort: (sort, order) => change({ sort, order, skip: 0 }) };
     return [
-      h('table', { class: 'list jobs' },
+      h(
+        'table',
+        { class: 'list jobs' },
         h('caption', { class: 'hidden' }, 'Jobs'),
-        h('thead', {}, h('tr', {},
-          h('td', { class: 'tick' }, all),
-          sortable('Job', 'name', sorting), sortable('State', 'state', sorting),
-          h('th', { scope: 'col', class: 'wide-only' }, 'What it does'),
-          h('th', { scope: 'col', class: 'wide-only' }, 'When'),
-          sortable('Next', 'next', sorting), sortable('Last', 'last', { ...sorting, class: 'wide-only' }),
-          sortable('Failures', 'failures', { ...sorting, class: 'right' }),
-          h('td', { class: 'right' }, h('span', { class: 'hidden' }, 'Actions')))),
-        h('tbody', {}, shown.map(row))),
-      pager({ skip: view.skip, shown: loaded, total, top: TOP, go: (skip) => change({ skip }).then(() => body.scrollIntoView({ block: 'start' })) }),
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            h('td', { class: 'tick' }, all),
+            sortable('Job', 'name', sorting),
+            sortable('State', 'state', sorting),
+            h('th', { scope: 'col', class: 'wide-only' }, 'What it does'),
+            h('th', { scope: 'col', class: 'wide-only' }, 'When'),
+            sortable('Next', 'next', sorting),
+            sortable('Last', 'last', { ...sorting, class: 'wide-only' }),
+            sortable('Failures', 'failures', { ...sorting, class: 'right' }),
+            h('td', { class: 'right' }, h('span', { class: 'hidden' }, 'Actions')),
+          ),
+        ),
+        h('tbody', {}, shown.map(row)),
+      ),
+      pager({
+        skip: view.skip,
+        shown: loaded,
+        total,
+        top: TOP,
+        go: (skip) => change({ skip }).then(() => body.scrollIntoView({ block: 'start' })),
+      }),
     ];
   }
 
@@ -100,27 +157,74 @@ export function jobTable(place, { collection } = {}) {
   function row(job) {
     const names = namesOf(job.id);
     const isFinal = job.state === 'completed' || job.state === 'faulted';
-    const tick = h('input', { type: 'checkbox', 'aria-label': `Choose ${names.job}`, checked: chosen.has(job.id), onchange: () => {
-      if (tick.checked) chosen.add(job.id);
-      else chosen.delete(job.id);
-      drawBar();
-    } });
-    return h('tr', { data: { id: job.id } },
+    const tick = h('input', {
+      type: 'checkbox',
+      'aria-label': `Choose ${names.job}`,
+      checked: chosen.has(job.id),
+      onchange: () => {
+        if (tick.checked) chosen.add(job.id);
+        else chosen.delete(job.id);
+        drawBar();
+      },
+    });
+    return h(
+      'tr',
+      { data: { id: job.id } },
       h('td', { class: 'tick' }, tick),
-      h('th', { scope: 'row' }, link(names.job, pageOf(job.id), { class: 'name' }), !collection && h('span', { class: 'sub' }, `${names.group} / ${names.collection}`)),
+      h(
+        'th',
+        { scope: 'row' },
+        link(names.job, pageOf(job.id), { class: 'name' }),
+        !collection && h('span', { class: 'sub' }, `${names.group} / ${names.collection}`),
+      ),
       h('td', { data: { label: 'State' } }, badge(job.state)),
       h('td', { class: 'wide-only target', title: job.target }, h('code', {}, job.target ?? job.action)),
       h('td', { class: 'wide-only when', title: job.recurrence }, h('span', {}, job.recurrence ?? 'Once')),
-      h('td', { data: { label: 'Next' }, class: 'nowrap' }, job.state === 'enabled' ? ticking(job.nextExecutionTime) : h('span', { class: 'faint' }, '–')),
+      h(
+        'td',
+        { data: { label: 'Next' }, class: 'nowrap' },
+        job.state === 'enabled' ? ticking(job.nextExecutionTime) : h('span', { class: 'faint' }, '–'),
+      ),
       h('td', { class: 'wide-only nowrap' }, ticking(job.lastExecutionTime, { otherwise: 'never' })),
-      h('td', { class: 'right number', data: { label: 'Failures' }, title: `${count(job.executionCount)} runs, ${count(job.failureCount)} failed attempts, ${count(job.faultedCount)} faulted` },
-        job.failureCount ? h('span', { class: 'count-bad' }, count(job.failureCount)) : h('span', { class: 'faint' }, '0'), h('span', { class: 'faint' }, ` / ${count(job.executionCount)}`)),
-      h('td', { class: 'right nowrap acts' },
-        !isFinal && button('', { icon: 'run', title: `Run ${names.job} now`, kind: 'small', onclick: () => act(() => actions.run(job.id), `${names.job} runs`) }),
-        !isFinal && (job.state === 'disabled'
-          ? button('', { icon: 'enable', title: `Enable ${names.job}`, kind: 'small', onclick: () => act(() => actions.enable(job.id), `${names.job} is enabled`) })
-          : button('', { icon: 'pause', title: `Disable ${names.job}`, kind: 'small', onclick: () => act(() => actions.disable(job.id), `${names.job} is disabled`) })),
-        button('', { icon: 'delete', title: `Delete ${names.job}`, kind: 'small', onclick: () => remove([job.id]) })));
+      h(
+        'td',
+        {
+          class: 'right number',
+          data: { label: 'Failures' },
+          title: `${count(job.executionCount)} runs, ${count(job.failureCount)} failed attempts, ${count(job.faultedCount)} faulted`,
+        },
+        job.failureCount
+          ? h('span', { class: 'count-bad' }, count(job.failureCount))
+          : h('span', { class: 'faint' }, '0'),
+        h('span', { class: 'faint' }, ` / ${count(job.executionCount)}`),
+      ),
+      h(
+        'td',
+        { class: 'right nowrap acts' },
+        !isFinal &&
+          button('', {
+            icon: 'run',
+            title: `Run ${names.job} now`,
+            kind: 'small',
+            onclick: () => act(() => actions.run(job.id), `${names.job} runs`),
+          }),
+        !isFinal &&
+          (job.state === 'disabled'
+            ? button('', {
+                icon: 'enable',
+                title: `Enable ${names.job}`,
+                kind: 'small',
+                onclick: () => act(() => actions.enable(job.id), `${names.job} is enabled`),
+              })
+            : button('', {
+                icon: 'pause',
+                title: `Disable ${names.job}`,
+                kind: 'small',
+                onclick: () => act(() => actions.disable(job.id), `${names.job} is disabled`),
+              })),
+        button('', { icon: 'delete', title: `Delete ${names.job}`, kind: 'small', onclick: () => remove([job.id]) }),
+      ),
+    );
   }
 
   async function act(action, done) {
@@ -136,28 +240,48 @@ export function jobTable(place, { collection } = {}) {
   function remove(ids) {
     for (const id of ids) chosen.delete(id);
     const text = ids.length === 1 ? `${namesOf(ids[0]).job} is deleted` : `${many(ids.length, 'job')} are deleted`;
-    deleteLater(ids, text, { carryOut: removeNow, changed: reload });
+    deleteLater(ids, text, removeNow);
   }
 
   function drawBar() {
     bar.hidden = chosen.size === 0;
     if (bar.hidden) return;
     const ids = [...chosen];
-    const each = (title, action) => button(title, { kind: 'small', onclick: async () => {
-      const { done } = await bulk(`${title} ${many(ids.length, 'job')}`, ids, action, (id) => namesOf(id).job);
-      toast(`${title}: ${many(done, 'job')} done`, { lasts: 3000 });
-      chosen.clear();
-      reload();
-    } });
-    fill(bar, h('b', { class: 'number' }, `${count(chosen.size)} chosen`),
-      each('Run now', actions.run), each('Enable', actions.enable), each('Disable', actions.disable),
+    const each = (title, action) =>
+      button(title, {
+        kind: 'small',
+        onclick: async () => {
+          const { done } = await bulk(`${title} ${many(ids.length, 'job')}`, ids, action, (id) => namesOf(id).job);
+          toast(`${title}: ${many(done, 'job')} done`, { lasts: 3000 });
+          chosen.clear();
+          reload();
+        },
+      });
+    fill(
+      bar,
+      h('b', { class: 'number' }, `${count(chosen.size)} chosen`),
+      each('Run now', actions.run),
+      each('Enable', actions.enable),
+      each('Disable', actions.disable),
       button('Delete', { kind: 'small danger', onclick: () => removeMany(ids) }),
       chosen.size < total && button(`Choose all ${count(total)}`, { kind: 'small', onclick: chooseAll }),
-      button('None', { kind: 'small', onclick: () => { chosen.clear(); reload(); } }));
+      button('None', {
+        kind: 'small',
+        onclick: () => {
+          chosen.clear();
+          reload();
+        },
+      }),
+    );
   }
 
   async function removeMany(ids) {
-    const sure = ids.length <= 10 || (await ask(`Delete ${many(ids.length, 'job')}?`, h('p', {}, 'Their history goes with them.'), [{ text: 'Cancel' }, { text: 'Delete', kind: 'danger', value: true }]));
+    const sure =
+      ids.length <= 10 ||
+      (await ask(`Delete ${many(ids.length, 'job')}?`, h('p', {}, 'Their history goes with them.'), [
+        { text: 'Cancel' },
+        { text: 'Delete', kind: 'danger', value: true },
+      ]));
     if (sure) remove(ids);
   }
 
@@ -187,11 +311,13 @@ export function jobTable(place, { collection } = {}) {
     if (!body.contains(document.activeElement) && !body.matches(':hover')) reload();
   });
   const unlisten = listen((kind) => kind !== 'pulse' && live());
+  const unwatch = watchHeld(() => reload());
   return {
     reload,
     leave: () => {
       abort.abort();
       unlisten();
+      unwatch();
       live.cancel();
     },
   };
@@ -204,9 +330,10 @@ export async function removeNow(ids, { keepalive }) {
     return;
   }
   // Gone already is as good as deleted.
-  const action = (id) => actions.delete(id).catch((error) => {
-    if (error.status !== 404) throw error;
-  });
+  const action = (id) =>
+    actions.delete(id).catch((error) => {
+      if (error.status !== 404) throw error;
+    });
   if (ids.length > 1) await bulk(`Delete ${many(ids.length, 'job')}`, ids, action, (id) => namesOf(id).job);
   else await action(ids[0]).catch((error) => report(error, namesOf(ids[0]).job));
 }

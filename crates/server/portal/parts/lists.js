@@ -11,19 +11,29 @@ export function sortable(text, key, { sort, order, onsort, ...attributes }) {
   return h(
     'th',
     { scope: 'col', 'aria-sort': is ? (order === 'asc' ? 'ascending' : 'descending') : 'none', ...attributes },
-    h('button', { type: 'button', class: 'sort', onclick: () => onsort(key, next) }, text, is && icon(order === 'asc' ? 'up' : 'down')),
+    h(
+      'button',
+      { type: 'button', class: 'sort', onclick: () => onsort(key, next) },
+      text,
+      is && icon(order === 'asc' ? 'up' : 'down'),
+    ),
   );
 }
 
 /** Where we are in a list, and the way on. */
 export function pager({ skip, shown, total, top, go }) {
-  if (total !== undefined && total <= shown && skip === 0) return h('p', { class: 'pager faint' }, count(total), ' in all');
+  if (total !== undefined && total <= shown && skip === 0)
+    return h('p', { class: 'pager faint' }, count(total), ' in all');
   const last = skip + shown;
   return h(
     'nav',
     { class: 'pager', 'aria-label': 'Pages' },
     button('Previous', { disabled: skip === 0, onclick: () => go(Math.max(0, skip - top)) }),
-    h('span', { class: 'number' }, `${count(shown ? skip + 1 : 0)}–${count(last)}${total === undefined ? '' : ` of ${count(total)}`}`),
+    h(
+      'span',
+      { class: 'number' },
+      `${count(shown ? skip + 1 : 0)}–${count(last)}${total === undefined ? '' : ` of ${count(total)}`}`,
+    ),
     button('Next', { disabled: total === undefined ? shown < top : last >= total, onclick: () => go(skip + top) }),
   );
 }
@@ -34,8 +44,19 @@ export async function bulk(title, ids, action, nameOf) {
   progress.value = 0;
   const words = h('p', { class: 'number' }, `0 of ${count(ids.length)}`);
   let stopped = false;
-  const stop = button('Stop', { onclick: () => { stopped = true; stop.disabled = true; } });
-  const dialog = h('dialog', { 'aria-label': title }, h('h2', {}, title), h('div', { class: 'content' }, progress, words), h('div', { class: 'row end' }, stop));
+  const stop = button('Stop', {
+    onclick: () => {
+      stopped = true;
+      stop.disabled = true;
+    },
+  });
+  const dialog = h(
+    'dialog',
+    { 'aria-label': title },
+    h('h2', {}, title),
+    h('div', { class: 'content' }, progress, words),
+    h('div', { class: 'row end' }, stop),
+  );
   dialog.addEventListener('cancel', (event) => event.preventDefault());
   document.body.append(dialog);
   // What is over at once needs no dialog.
@@ -62,20 +83,35 @@ export async function bulk(title, ids, action, nameOf) {
   dialog.remove();
   if (failed.length || stopped) {
     const succeeded = done - failed.length;
-    const list = h('ul', { class: 'report' }, failed.slice(0, 200).map(([id, message]) => h('li', {}, h('b', {}, nameOf(id)), ': ', message)));
-    await ask(title, [
-      h('p', {}, `${many(succeeded, 'job')} done, ${count(failed.length)} failed${waiting.length ? `, ${count(waiting.length)} not tried` : ''}.`),
-      failed.length > 0 && list,
-      failed.length > 200 && h('p', {}, `… and ${count(failed.length - 200)} more.`),
-    ], [{ text: 'Close', kind: 'primary' }]);
+    const list = h(
+      'ul',
+      { class: 'report' },
+      failed.slice(0, 200).map(([id, message]) => h('li', {}, h('b', {}, nameOf(id)), ': ', message)),
+    );
+    await ask(
+      title,
+      [
+        h(
+          'p',
+          {},
+          `${many(succeeded, 'job')} done, ${count(failed.length)} failed${waiting.length ? `, ${count(waiting.length)} not tried` : ''}.`,
+        ),
+        failed.length > 0 && list,
+        failed.length > 200 && h('p', {}, `… and ${count(failed.length - 200)} more.`),
+      ],
+      [{ text: 'Close', kind: 'primary' }],
+    );
   }
   return { done: done - failed.length, failed };
 }
 
 /** Tabs of a page, each with an address of its own. */
 export function tabs(label, entries, chosen) {
-  return h('nav', { class: 'tabs', 'aria-label': label }, entries.map(([name, text, href]) =>
-    h('a', { href, 'aria-current': name === chosen ? 'page' : null }, text)));
+  return h(
+    'nav',
+    { class: 'tabs', 'aria-label': label },
+    entries.map(([name, text, href]) => h('a', { href, 'aria-current': name === chosen ? 'page' : null }, text)),
+  );
 }
 
 /** Tabs within a page: the arrow keys go from one to the next. */
@@ -97,7 +133,20 @@ export function innerTabs(label, entries, show) {
     fill(panel, made);
   };
   for (const [name, text] of entries) {
-    list.append(h('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'panel', data: { name }, onclick: () => choose(name, false) }, text));
+    list.append(
+      h(
+        'button',
+        {
+          type: 'button',
+          role: 'tab',
+          id: `tab-${name}`,
+          'aria-controls': 'panel',
+          data: { name },
+          onclick: () => choose(name, false),
+        },
+        text,
+      ),
+    );
   }
   list.addEventListener('keydown', (event) => {
     const names = entries.map(([name]) => name);

@@ -156,7 +156,8 @@ impl Export {
     /// A parameter named after where a secret stands. Only letters, digits and underscores can be in its name, so two
     /// places may want the same.
     fn parameter(&mut self, path: &CollectionPath, job: &str, place: &str) -> String {
-        let mut words = vec![path.name.as_str(), job, place];
+        let place = place.replace(']', "");
+        let mut words = vec![path.name.as_str(), job, &place];
         if self.by_group {
             words.insert(0, &path.group);
         }

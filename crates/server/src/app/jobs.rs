@@ -190,8 +190,8 @@ impl App {
         Err(too_many_changes())
     }
 
-    /// Runs a job once more, now.
-    pub async fn run_job(&self, path: &CollectionPath, name: &str) -> Result<()> {
+    /// Runs a job once more, now; the tag of that run.
+    pub async fn run_job(&self, path: &CollectionPath, name: &str) -> Result<Uuid> {
         let collection = self.collection(path).await?.collection;
         let existing = self.job(path, name).await?;
         refuse_final(&existing.job.name, existing.job.state)?;
@@ -201,8 +201,10 @@ impl App {
                 collection.path.name
             )));
         }
-        let execution = transition::run_now(&existing.job, Uuid::new_v4(), self.clock.now());
-        Ok(self.store.add_execution(execution).await?)
+        let tag = Uuid::new_v4();
+        let execution = transition::run_now(&existing.job, tag, self.clock.now());
+        self.store.add_execution(execution).await?;
+        Ok(tag)
     }
 
     /// Entries of a job's history.

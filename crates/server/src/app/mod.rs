@@ -6,20 +6,24 @@ mod groups;
 pub mod import;
 mod jobs;
 mod names;
+pub mod overview;
 mod preconditions;
+mod test_call;
 mod upcoming;
 
 use std::sync::Arc;
 
 use model::admission::Limits;
-use model::{Clock, Plans};
+use model::{Clock, Plans, Timestamp};
 use store::Store;
 use wire::dialect::EnumCase;
 
 pub use preconditions::{Preconditions, etag};
+pub use test_call::{Called, Trials};
 
 use crate::config::Config;
 use crate::http::Hosts;
+use crate::keys::{Keys, Source};
 use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Budget;
@@ -45,11 +49,20 @@ pub struct App {
     pub live: Arc<Live>,
     /// The names under which it is served.
     pub hosts: Hosts,
+    /// Who makes calls to try out; `None` where nobody does.
+    pub trials: Option<Arc<Trials>>,
+    /// How the server is set.
+    pub config: Arc<Config>,
+    /// Since when.
+    pub started_at: Timestamp,
+    /// The keys of secrets.
+    pub keys: Arc<Keys>,
 }
 
 impl App {
     /// With an operator's settings.
     pub fn configured(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let started_at = clock.now();
         Self {
             store,
             clock,
@@ -60,15 +73,22 @@ impl App {
             enum_case: config.api.enum_case.into(),
             live: Arc::default(),
             hosts: Hosts::of(config.listen, &config.api.hosts),
+            trials: None,
+            config: Arc::new(config.clone()),
+            started_at,
+            keys: Arc::new(Keys::new(Source::Environment)),
         }
+    }
+
+    /// With keys that came from elsewhere than the environment.
+    #[must_use]
+    pub fn with_keys(self, source: Source) -> Self {
+        Self { keys: Arc::new(Keys::new(source)), ..self }
     }
 
     /// With the settings of the default configuration.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        let (plans, limits) = (Plans::default(), Limits::default());
-        let (budget, enum_case) = (Budget::default(), EnumCase::default());
-        let (live, hosts) = (Arc::default(), Hosts::Any);
-        Self { store, clock, plans, limits, job_bytes: 16 << 10, budget, enum_case, live, hosts }
+        Self { hosts: Hosts::Any, ..Self::configured(&Config::default(), store, clock) }
     }
 }
 

@@ -13,6 +13,15 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
     })
 }
 
+/// Writes what [`read`] reads, in the largest unit that has no rest.
+pub(crate) fn write(duration: Duration) -> String {
+    let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];
+    let milliseconds = duration.as_millis();
+    let unit = units.iter().find(|(_, unit)| milliseconds > 0 && milliseconds.is_multiple_of(*unit));
+    let (name, unit) = unit.unwrap_or(if milliseconds == 0 { &("s", 1000) } else { &("ms", 1) });
+    format!("{}{name}", milliseconds / unit)
+}
+
 fn parse(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -30,8 +39,15 @@ fn parse(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, write};
     use std::time::Duration;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in ["250ms", "0s", "30s", "90s", "5m", "2h", "36h", "1d", "60d"] {
+            assert_eq!(parse(text).map(write).as_deref(), Some(text));
+        }
+    }
 
     #[test]
     fn numbers_with_units() {

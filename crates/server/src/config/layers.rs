@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use model::Secret;
 use toml::{Table, Value};
 
 use super::{Config, DEFAULT};
@@ -45,9 +46,19 @@ const PREFIX: &str = "PUNCTUAL_";
 /// Names the file of settings, as `--config` does.
 const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 
-/// Variables that are no settings of the server: `PUNCTUAL_SERVER` tells the other commands where it is,
-/// `PUNCTUAL_TEST_POSTGRES` tells tests where a database is.
-const NO_SETTINGS: [&str; 3] = [CONFIG_VARIABLE, "PUNCTUAL_SERVER", "PUNCTUAL_TEST_POSTGRES"];
+/// Holds the keys of secrets. No setting of a file, since those are shown around and quoted in messages.
+pub const KEY_VARIABLE: &str = "PUNCTUAL_SECRETS_KEY";
+
+/// Variables that are no settings of the server: the keys, and what tells the other commands where it is, and a secret of
+/// a job; and what tells tests where a database is.
+const NO_SETTINGS: [&str; 6] = [
+    CONFIG_VARIABLE,
+    KEY_VARIABLE,
+    "PUNCTUAL_SERVER",
+    "PUNCTUAL_CONTEXT",
+    "PUNCTUAL_SECRET",
+    "PUNCTUAL_TEST_POSTGRES",
+];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
 const OPEN: [&str; 3] = ["storage-queue.accounts", "service-bus.namespaces", "oauth.tenants"];
@@ -88,7 +99,10 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
     if let Some(database) = &flags.database {
         set(&mut settings, "database", Value::String(database.clone()));
     }
-    typed_config(settings)
+    let mut config = typed_config(settings)?;
+    let key = variables.into_iter().find(|(name, _)| name == KEY_VARIABLE);
+    config.secrets.key = key.map(|(_, keys)| Secret::new(keys));
+    Ok(config)
 }
 
 fn typed_config(settings: Table) -> Result<Config, ConfigFault> {
@@ -147,6 +161,11 @@ fn typed(name: &str, text: &str, default: &Value) -> Result<Value, ConfigFault> 
             .parse()
             .map(Value::Boolean)
             .map_err(|_| fault(name, format!("\"{text}\" is neither true nor false"))),
+        // No entry of any list has a comma in it.
+        Value::Array(_) => {
+            let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+            Ok(Value::Array(entries.map(|entry| Value::String(entry.to_owned())).collect()))
+        }
         _ => Ok(Value::String(text.to_owned())),
     }
 }
@@ -241,6 +260,13 @@ mod tests {
         assert_eq!(configured.service_bus, actions.service_bus);
         assert_eq!(configured.storage_accounts, actions.storage_accounts);
         assert_eq!(configured.oauth, actions.oauth);
+        assert_eq!(configured.egress, actions.egress);
+        let limits = |actions: &actions::ActionSettings| {
+            let times = [actions.timeout, actions.resolve_timeout, actions.connect_timeout];
+            let more = [actions.tls_timeout, actions.answer_timeout];
+            (times, more, actions.max_response_headers, actions.max_response_header_lines)
+        };
+        assert_eq!(limits(&configured), limits(&actions));
         assert_eq!(format!("{:?}", config.engine()), format!("{:?}", engine::Settings::default()));
     }
 
@@ -255,6 +281,17 @@ mod tests {
         let flags = Flags { listen: Some("127.0.0.1:9".into()), ..Flags::default() };
         let variables = [("PUNCTUAL_LISTEN".to_owned(), "127.0.0.1:8".to_owned())];
         assert_eq!(load(&flags, variables.into_iter()).expect("valid").listen.port(), 9);
+    }
+
+    #[test]
+    fn keys_of_secrets_come_from_the_environment_and_are_not_shown() {
+        let config = with(&[(KEY_VARIABLE, "hunter2")]).expect("it is judged when it is used");
+        assert_eq!(config.secrets.key.as_ref().map(Secret::expose), Some("hunter2"));
+        assert!(!format!("{config:?}").contains("hunter2"));
+        let fault = with_file("[secrets]\nkey = \"hunter2\"\n").expect_err("no setting").to_string();
+        assert!(fault.contains("secrets.key") && !fault.contains("hunter2"), "{fault}");
+        let config = with(&[("PUNCTUAL_SECRETS_KEY_FILE", "/etc/keys")]).expect("valid");
+        assert_eq!(config.secrets.key_file, PathBuf::from("/etc/keys"));
     }
 
     #[test]
@@ -309,6 +346,19 @@ mod tests {
     }
 
     #[test]
+    fn egress_lists_come_from_files_and_variables() {
+        let config = with_file("[egress]\ndeny = [\"private\", \"*.example.com:25\"]\n").expect("valid");
+        assert_eq!(config.egress.deny, ["private", "*.example.com:25"]);
+        let config = with(&[("PUNCTUAL_EGRESS_DENY", "private, 10.0.0.0/8,"), ("PUNCTUAL_EGRESS_LIFT", "")])
+            .expect("valid");
+        assert_eq!(config.actions().expect("no file to read").egress.deny, ["private", "10.0.0.0/8"]);
+        assert_eq!(
+            toml::to_string(&config.egress).expect("shown"),
+            "allow = []\ndeny = [\"private\", \"10.0.0.0/8\"]\nlift = []\n"
+        );
+    }
+
+    #[test]
     fn faults_name_the_setting() {
         for (fault, parts) in [
             (with(&[("PUNCTUAL_LISTEM", "x")]), &["PUNCTUAL_LISTEM", "did you mean PUNCTUAL_LISTEN?"][..]),
@@ -317,6 +367,8 @@ mod tests {
             (with(&[("PUNCTUAL_LISTEN", "here")]), &["listen"]),
             (with_file("[engine]\ncall = 3\n"), &["engine.call", "did you mean calls?", "punctual.toml"]),
             (with_file("[engine]\ncalls = \"3\"\n"), &["engine.calls", "integer"]),
+            (with_file("[egress]\ndeny = \"private\"\n"), &["egress.deny", "string", "array"]),
+            (with_file("[egress]\ndeny = [1]\n"), &["egress.deny", "string"]),
             (with_file("engine = 3\n"), &["engine", "section"]),
             (with_file("listen = \n"), &["punctual.toml", "line 1"]),
             (

@@ -5,28 +5,33 @@
 //! with the key's name, where it was set, and what is allowed.
 
 mod database;
-mod duration;
+pub(crate) mod duration;
 mod layers;
 mod oauth;
 mod queues;
+mod secrets;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use actions::ActionSettings;
-use serde::Deserialize;
+use actions::{ActionSettings, EgressSettings};
+use serde::{Deserialize, Serialize};
 
 use crate::rates::Budget;
 
 pub use database::DatabaseUrl;
-pub use layers::{ConfigFault, Flags, load};
+pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
+pub use secrets::Secrets;
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
+
+/// The file of the embedded store, in the data folder.
+const DATABASE: &str = "punctual.db";
 
 /// Everything an operator may set.
 #[derive(Debug, Clone, Deserialize)]
@@ -43,6 +48,8 @@ pub struct Config {
     pub database_connections: NonZeroU32,
     /// The name of this node; a new one for each start where it is empty.
     pub node: String,
+    /// What seals secrets.
+    pub secrets: Secrets,
     /// How the API speaks.
     pub api: Api,
     /// What is logged.
@@ -55,6 +62,8 @@ pub struct Config {
     pub tls: Tls,
     /// Where tokens come from.
     pub oauth: Oauth,
+    /// Whom actions may call.
+    pub egress: Egress,
     /// Where storage accounts are.
     pub storage_queue: StorageQueue,
     /// Where namespaces of Service Bus are.
@@ -161,13 +170,38 @@ pub struct Http {
     /// The longest a call may take.
     #[serde(deserialize_with = "duration::read")]
     pub timeout: Duration,
+    /// The longest resolving a name may take.
+    #[serde(deserialize_with = "duration::read")]
+    pub resolve_timeout: Duration,
     /// The longest connecting may take.
     #[serde(deserialize_with = "duration::read")]
     pub connect_timeout: Duration,
+    /// The longest the TLS handshake may take.
+    #[serde(deserialize_with = "duration::read")]
+    pub tls_timeout: Duration,
+    /// The longest wait for the head of an answer.
+    #[serde(deserialize_with = "duration::read")]
+    pub answer_timeout: Duration,
     /// How many redirects are followed.
     pub max_redirects: u32,
     /// The most bytes of an answer's body.
     pub max_answer: u64,
+    /// The most bytes of an answer's head.
+    pub max_answer_headers: usize,
+    /// The most lines of an answer's headers.
+    pub max_answer_header_lines: usize,
+}
+
+/// Whom actions may call: the entries as the operator wrote them. It can be shown, for there is no secret in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Egress {
+    /// If there are entries, nobody else.
+    pub allow: Vec<String>,
+    /// Not these.
+    pub deny: Vec<String>,
+    /// What is not refused by itself any more.
+    pub lift: Vec<String>,
 }
 
 /// What is kept how long.
@@ -256,7 +290,20 @@ impl From<PlanLimits> for model::PlanLimits {
     }
 }
 
+impl Default for Config {
+    /// The default configuration.
+    fn default() -> Self {
+        load(&Flags::default(), std::iter::empty())
+            .expect("the default configuration: it is compiled in, and a test reads it")
+    }
+}
+
 impl Config {
+    /// The file of the embedded store.
+    pub fn store_file(&self) -> PathBuf {
+        self.data.join(DATABASE)
+    }
+
     /// The plans, as the model knows them.
     pub fn plans(&self) -> model::Plans {
         model::Plans {
@@ -305,13 +352,23 @@ impl Config {
     pub fn actions(&self) -> Result<ActionSettings, ConfigFault> {
         Ok(ActionSettings {
             timeout: self.http.timeout,
+            resolve_timeout: self.http.resolve_timeout,
             connect_timeout: self.http.connect_timeout,
+            tls_timeout: self.http.tls_timeout,
+            answer_timeout: self.http.answer_timeout,
             max_redirects: self.http.max_redirects,
             max_response_body: self.http.max_answer,
+            max_response_headers: self.http.max_answer_headers,
+            max_response_header_lines: self.http.max_answer_header_lines,
             storage_accounts: self.storage_queue.settings(),
             service_bus: self.service_bus.settings(),
             oauth: self.oauth.settings(),
             extra_roots: self.tls.extra_roots()?,
+            egress: EgressSettings {
+                allow: self.egress.allow.clone(),
+                deny: self.egress.deny.clone(),
+                lift: self.egress.lift.clone(),
+            },
             ..ActionSettings::default()
         })
     }

@@ -32,7 +32,7 @@ use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
 use meter::Meter;
 pub use origin::Hosts;
-pub(crate) use path::{Resource, Versions};
+pub(crate) use path::{Resource, Versions, job_of_id};
 use query::Query;
 
 /// Says how enum values are written in the answer.

@@ -42,6 +42,8 @@ pub(crate) enum Resource {
     Endpoints,
     /// What became of every occurrence.
     Ledger,
+    /// All at a glance.
+    Overview,
     /// All jobs, searched.
     Search,
     /// What happens now.
@@ -52,8 +54,16 @@ pub(crate) enum Resource {
     Upcoming,
     /// Who shares the store.
     Nodes,
+    /// Makes a call to try it out.
+    TestCall,
+    /// How the server is set.
+    Settings,
     /// A copy of the whole store.
     Backup,
+    /// The keys of secrets.
+    Keys,
+    /// Puts another key in their place.
+    RotateKeys,
     /// Takes the resources of a template.
     Import,
     /// A template of what is here.
@@ -82,12 +92,17 @@ impl Resource {
             ["healthz"] => Some(Self::Health),
             ["readyz"] => Some(Self::Ready),
             ["api", "ledger"] => Some(Self::Ledger),
+            ["api", "overview"] => Some(Self::Overview),
             ["api", "jobs"] => Some(Self::Search),
             ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "nodes"] => Some(Self::Nodes),
+            ["api", "test-call"] => Some(Self::TestCall),
+            ["api", "settings"] => Some(Self::Settings),
             ["api", "backup"] => Some(Self::Backup),
+            ["api", "keys"] => Some(Self::Keys),
+            ["api", "keys", "rotate"] => Some(Self::RotateKeys),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
             ["api", "openapi.json"] => Some(Self::OpenApi),
@@ -184,7 +199,9 @@ impl Resource {
             Self::Switch(..)
             | Self::Run(..)
             | Self::Preview
+            | Self::TestCall
             | Self::Backup
+            | Self::RotateKeys
             | Self::Import
             | Self::Provider { change: true, .. } => "POST",
             Self::Jobs(_) => "GET, POST",
@@ -214,12 +231,17 @@ impl Resource {
             | Self::Operations
             | Self::Endpoints
             | Self::Ledger
+            | Self::Overview
             | Self::Search
             | Self::Events
             | Self::Preview
             | Self::Upcoming
             | Self::Nodes
+            | Self::TestCall
+            | Self::Settings
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi
@@ -233,12 +255,17 @@ impl Resource {
     pub(crate) fn versions(&self) -> Versions {
         match self {
             Self::Ledger
+            | Self::Overview
             | Self::Search
             | Self::Events
             | Self::Preview
             | Self::Upcoming
             | Self::Nodes
+            | Self::TestCall
+            | Self::Settings
             | Self::Backup
+            | Self::Keys
+            | Self::RotateKeys
             | Self::Import
             | Self::Export
             | Self::OpenApi
@@ -263,6 +290,14 @@ impl Resource {
             | Self::Run(..)
             | Self::History(..) => Versions::Scheduler,
         }
+    }
+}
+
+/// The job that an id names.
+pub(crate) fn job_of_id(id: &str) -> Option<(CollectionPath, String)> {
+    match Resource::of(id) {
+        Some(Resource::Job(path, name)) => Some((path, name)),
+        _ => None,
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) const FILES: &[File] = &[
     file!("icon.svg", PICTURE),
     file!("job/action-facts.js", SCRIPT),
     file!("job/action-form.js", SCRIPT),
+    file!("job/authentication-form.js", SCRIPT),
     file!("job/draft.js", SCRIPT),
     file!("job/faults.js", SCRIPT),
     file!("job/history.js", SCRIPT),

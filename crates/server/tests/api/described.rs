@@ -218,6 +218,7 @@ async fn real_answers_are_as_described() {
         ("POST", import, Some(json!({"resources": [{"type": "Microsoft.Scheduler/jobCollections"}]}))),
         ("GET", "/api/export?subscription=s".into(), None),
         ("GET", "/api/export".into(), None),
+        ("GET", "/api/overview?span=x".into(), None),
         ("GET", "/api/jobs?top=2".into(), None),
         ("GET", "/api/jobs?sort=x".into(), None),
         ("GET", "/api/nodes".into(), None),
@@ -234,6 +235,11 @@ async fn real_answers_are_as_described() {
         ("GET", format!("/api/upcoming?job={}", id("c", "j1")), None),
         ("GET", format!("/api/upcoming?job={}", id("c", "nothing")), None),
         ("GET", "/api/upcoming".into(), None),
+        ("POST", "/api/test-call".into(), Some(json!({"action": plain()["properties"]["action"], "x": 1}))),
+        ("POST", "/api/test-call".into(), Some(json!({"action": {}}))),
+        ("POST", "/api/test-call".into(), Some(json!({"action": {}, "job": id("c", "nothing")}))),
+        ("GET", "/api/settings".into(), None),
+        ("GET", "/api/settings?x=1".into(), None),
         ("GET", "/healthz".into(), None),
         ("GET", "/readyz".into(), None),
         ("GET", "/api/openapi.json".into(), None),
@@ -271,6 +277,9 @@ async fn real_answers_are_as_described() {
     }
     // Long enough for all retries.
     sleep(Duration::from_secs(300)).await;
+    let overview = door.call("GET", "/api/overview", None).await;
+    assert_ne!(overview.body["notRun"], json!([]), "{}", overview.body);
+    description.check("GET", "/api/overview", &overview);
     for path in [job("c", "j0/history"), job("c", "once/history"), "/api/ledger".into()] {
         let answer = door.call("GET", &path, None).await;
         assert!(!answer.body["value"].as_array().expect("a list").is_empty(), "{path}");
@@ -297,6 +306,9 @@ async fn real_answers_are_as_described() {
         ("PUT", job("c", "once"), "x", "y", 409),
         ("DELETE", job("c", "j1"), "x", "y", 200),
         ("DELETE", collection("c"), "x", "y", 200),
+        ("GET", "/api/keys".into(), "x", "y", 200),
+        ("POST", "/api/keys/rotate".into(), "x", "y", 202),
+        ("GET", "/api/keys/rotate".into(), "x", "y", 405),
     ];
     for (method, path, name, value, status) in rows {
         let answer = door.send(conditional(method, &path, name, value)).await;

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use actions::scripted::Scripted;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use engine::{Engine, SimulatedClock};
 use model::{Clock, Timestamp};
 use serde_json::{Value, json};
-use server::app::App;
+use server::app::{App, Trials};
 use server::config::{Config, Flags, load};
+use server::keys::Source;
+use store::conformance::keyring;
 use store::{Durability, SqliteSettings, SqliteStore, Store};
 use tower::ServiceExt as _;
 
@@ -53,13 +56,17 @@ impl Door {
         let config = load(&Flags::default(), variables).expect("a valid configuration");
         let folder = tempfile::tempdir().expect("a folder");
         let settings = SqliteSettings {
+            keyring: keyring(),
             plans: config.plans(),
             patience: config.patience(),
             durability: Durability::ProcessDeath,
         };
         let store = SqliteStore::open(folder.path().join("punctual.db"), settings, clock.now());
         let store: Arc<dyn Store> = Arc::new(store.expect("opened"));
-        let app = App::configured(&config, store, clock);
+        let keys = folder.path().join("keys");
+        std::fs::write(&keys, keyring().text().as_str()).expect("written");
+        let mut app = App::configured(&config, store, clock).with_keys(Source::Managed(keys));
+        app.trials = Some(Arc::new(Trials::new(Arc::new(Scripted::succeeding()))));
         Self { router: server::http::router(app.clone()), app, config, _folder: folder }
     }
 

@@ -411,3 +411,19 @@ async fn an_operator_may_change_every_number_of_a_plan() {
     ];
     go_through(&door, "Free", &rows).await;
 }
+
+/// Clients on .NET write the last moment that they know for an end that never comes.
+#[tokio::test(start_paused = true)]
+async fn an_end_that_never_comes_is_taken_and_answered_as_written() {
+    let door = Door::open(&[]);
+    door.collection("c", "Standard").await;
+    for end in ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.9999999Z"] {
+        let body = with(&[("/recurrence/endTime", json!(end))]);
+        let answer = door.accepts("PUT", &job("c", "j"), &body).await;
+        assert_eq!(answer.body["properties"]["recurrence"]["endTime"], end);
+        assert_eq!(door.get(&job("c", "j")).await, answer.body);
+        assert_eq!(answer.body["properties"]["status"]["nextExecutionTime"], "2027-02-01T00:00:00Z");
+        let preview = door.call("POST", "/api/preview", Some(&body)).await;
+        assert_eq!((preview.status, &preview.body["ends"]), (200, &serde_json::Value::Null));
+    }
+}

@@ -4,8 +4,9 @@
 //! `described` holds the API's own description against what is answered. `switched` is about the state of
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
-//! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now; `portal` is
-//! about the pages, and about pages of others.
+//! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `overviews`
+//! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
+//! pages, and about pages of others.
 
 mod described;
 mod door;
@@ -16,6 +17,7 @@ mod imports;
 mod limits;
 mod lists;
 mod mutated;
+mod overviews;
 mod paging;
 mod plans;
 mod portal;
@@ -23,8 +25,10 @@ mod previews;
 mod races;
 mod rates;
 mod searches;
+mod settings;
 mod surroundings;
 mod switched;
+mod trials;
 mod versions;
 mod watched;
 mod world;

@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::door::{Answer, Door, collection, job};
+use super::door::{Answer, Door, collection, id, job};
 use break_json::Broken;
 
 type Verdict = Result<(), TestCaseError>;
@@ -92,12 +92,12 @@ fn add_secrets(value: &mut Value) {
         Value::Object(members) => {
             let secret = match members.get("type").and_then(Value::as_str) {
                 Some("Basic") => Some("password"),
-                Some("ActiveDirectoryOAuth") => Some("secret"),
+                Some("ActiveDirectoryOAuth" | "Hmac") => Some("secret"),
                 Some("sharedAccessKey") => Some("sasKey"),
                 _ => members.get("storageAccount").map(|_| "sasToken"),
             };
             if let Some(name) = secret {
-                members.insert(name.to_owned(), "s".into());
+                members.insert(name.to_owned(), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into());
             }
             members.values_mut().for_each(add_secrets);
         }
@@ -159,6 +159,17 @@ fn bodies_of_previews() {
             prop_assert!((1..=3).contains(&occurrences), "{}", answer.body);
         }
         Ok(())
+    });
+}
+
+#[test]
+fn bodies_of_test_calls() {
+    let calls = examples::jobs()
+        .into_iter()
+        .map(|job| json!({"action": job["properties"]["action"], "job": id("c", "j")}));
+    World::hold(&break_json::broken(calls.collect()), async |door, broken| {
+        let answer = send(door, "POST", "/api/test-call", broken.bytes).await;
+        is_usable(&answer)
     });
 }
 

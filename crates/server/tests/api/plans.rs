@@ -289,6 +289,7 @@ async fn free_has_no_outbound_authentication() {
     let kinds = [
         json!({"type": "Basic", "username": "u", "password": "hunter2"}),
         json!({"type": "ActiveDirectoryOAuth", "tenant": "t", "audience": "a", "clientId": "c", "secret": "hunter2"}),
+        json!({"type": "Hmac", "secret": "whsec_aHVudGVyMmh1bnRlcjJodW50ZXIyaHVudGVyMg=="}),
     ];
     for kind in kinds {
         for depth in 0..=3 {
@@ -308,6 +309,7 @@ async fn free_has_no_outbound_authentication() {
             door.refuses("PATCH", &job("free", "there"), &body, refusal).await;
             let answer = door.call("PUT", &job("free", "new"), Some(&body)).await;
             assert!(!answer.body.to_string().contains("hunter2"), "{}", answer.body);
+            assert!(!answer.body.to_string().contains("aHVudGVy"), "{}", answer.body);
             door.accepts("PUT", &job("standard", "new"), &body).await;
         }
     }

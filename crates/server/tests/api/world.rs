@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, Request};
 use model::{Clock, Timestamp};
 use serde_json::Value;
 use server::app::App;
+use store::conformance::keyring;
 use store::{Durability, SqliteSettings, SqliteStore, Store};
 use tower_service::Service;
 
@@ -72,7 +73,8 @@ impl World {
         let now = "2027-01-01T00:00:00Z".parse().expect("a timestamp");
         let clock = Arc::new(HandSetClock(Mutex::new(now)));
         let folder = tempfile::tempdir().expect("a folder");
-        let settings = SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::default() };
+        let settings =
+            SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::new(keyring()) };
         let store = SqliteStore::open(folder.path().join("punctual.db"), settings, now).expect("opened");
         let store: Arc<dyn Store> = Arc::new(store);
         let app = set(App::new(store.clone(), clock.clone()));

@@ -6,14 +6,17 @@
 //! A new behaviour is a function in the module of its subject and a name in the list below.
 
 pub mod accounting;
+pub mod certificates;
 pub mod changes;
 pub mod claims;
 pub mod groups;
 pub mod pauses;
 pub mod records;
 pub mod resources;
+pub mod sealing;
 pub mod search;
 pub mod settling;
+pub mod tallies;
 mod world;
 
 use std::sync::Arc;
@@ -21,16 +24,26 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use model::Timestamp;
 
-use crate::Store;
+use crate::{Keyring, Result, Store};
 
 pub use world::{World, action, path};
 
 /// How a backend is opened.
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// Opens the one store of this backend; what was written before is there. The suite drops a store before it opens
-    /// it again, and takes that for a restart of the process: nobody who held a claim is left.
-    async fn open(&self, now: Timestamp) -> Arc<dyn Store>;
+    /// Opens the one store of this backend with these keys; what was written before is there. The suite drops a store
+    /// before it opens it again, and takes that for a restart of the process: nobody who held a claim is left.
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> Result<Arc<dyn Store>>;
+
+    /// The same, with the keys of [`keyring`].
+    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
+        self.open_with(keyring(), now).await.expect("the store opens")
+    }
+}
+
+/// The keys of a test: the same in every process.
+pub fn keyring() -> Keyring {
+    Keyring::read(&format!("punctual1_{}", "A".repeat(43))).expect("a key")
 }
 
 /// Makes a test of each behaviour. The backend is an expression that is evaluated anew for each, in a module of its
@@ -66,6 +79,8 @@ macro_rules! conformance {
                 found_jobs_are_sorted_and_paged,
                 the_soonest_jobs_come_first,
                 jobs_are_counted_by_state;
+            certificates:
+                certificates_are_listed_by_their_end;
             groups:
                 groups_are_found_in_any_case,
                 groups_are_sorted_filtered_and_paged,
@@ -111,6 +126,14 @@ macro_rules! conformance {
                 what_is_settled_twice_counts_once,
                 the_last_occurrence_decides_the_final_state,
                 batches_are_settled_together;
+            sealing:
+                another_key_seals_everything_in_the_end,
+                what_executions_keep_is_sealed_anew_too,
+                a_key_that_is_needed_is_asked_for;
+            tallies:
+                minutes_are_tallied,
+                tallies_add_up,
+                old_tallies_are_pruned;
             records:
                 the_history_is_filtered_and_paged,
                 the_ledger_is_filtered,

@@ -4,17 +4,18 @@
 //! is asked first (`revocation.rs`), and the change begins anew.
 
 use jiff::Timestamp;
-use model::{CollectionPath, Execution, Fate, Overlap, Reason, transition};
+use model::{CollectionPath, Execution, Fate, JobId, Overlap, Reason, transition};
 
 use super::collections::{self, Hold};
 use super::columns::{code, key};
 use super::executions::{Held, New, ask_for};
 use super::fault::{Fault, Outcome};
 use super::work::Work;
-use super::{definitions, executions, jobs, shards};
-use crate::codec::{ticks, to_json};
+use super::{certificates, definitions, executions, jobs, keys, shards};
+use crate::codec::ticks;
 use crate::decisions::{self, Carried};
 use crate::rows::{ExecutionRow, JobRow, Restored, restored};
+use crate::seal::{KeyId, SealedDefinition};
 use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
 
 /// See [`Store::put_job`](crate::Store::put_job).
@@ -78,16 +79,28 @@ async fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outco
             ],
         )
         .await?;
-    let definition = to_json(&write.definition)?;
+    let id = ids.first().copied().ok_or(Fault::Overtaken("a job was not written"))?;
+    let sealed = seal(work, write, id).await?;
     work.execute(
-        "INSERT INTO definitions (job_id, definition) SELECT id, $2 FROM unnest($1::bigint[]) AS id",
-        &[&ids, &definition],
+        "INSERT INTO definitions (job_id, definition, sealed_by) VALUES ($1, $2, $3)",
+        &[&id, &sealed.text, &sealed.key.as_ref().map(KeyId::as_str)],
     )
     .await?;
     work.execute("UPDATE collections SET jobs = jobs + 1 WHERE id = $1", &[&collection]).await?;
     work.ring |= due_at.is_some();
     work.tell |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
+}
+
+/// The definition of a job in the form in which it is stored. What is listed of it is brought up to date.
+async fn seal(work: &Work<'_>, write: &JobWrite, job: i64) -> Outcome<SealedDefinition> {
+    let keyring = work.shared.sealer.keyring();
+    let sealed = keyring.seal(&write.definition, JobId(job))?;
+    if sealed.key.is_some() {
+        keys::note(work, &keyring).await?;
+    }
+    certificates::list(work, job, &write.definition).await?;
+    Ok(sealed)
 }
 
 async fn update(
@@ -136,8 +149,12 @@ async fn update(
         ],
     )
     .await?;
-    let definition = to_json(&write.definition)?;
-    work.execute("UPDATE definitions SET definition = $2 WHERE job_id = $1", &[&row.id, &definition]).await?;
+    let sealed = seal(work, write, row.id).await?;
+    work.execute(
+        "UPDATE definitions SET definition = $2, sealed_by = $3 WHERE job_id = $1",
+        &[&row.id, &sealed.text, &sealed.key.as_ref().map(KeyId::as_str)],
+    )
+    .await?;
     work.ring |= due_at.is_some();
     work.tell |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
@@ -167,8 +184,9 @@ async fn carry_over<'h>(
     }
     if !on.is_empty() {
         work.execute(
-            "UPDATE executions SET definition = (SELECT definition FROM definitions WHERE job_id = $2)
-             WHERE id = ANY($1) AND definition IS NULL",
+            // As it is: what is sealed is bound to the job, and the executions are the job's.
+            "UPDATE executions e SET definition = d.definition, sealed_by = d.sealed_by
+             FROM definitions d WHERE d.job_id = $2 AND e.id = ANY($1) AND e.definition IS NULL",
             &[&on, &row.id],
         )
         .await?;
@@ -200,6 +218,7 @@ pub(super) async fn enter_overtaken(
     let entries = texts.with(work, row, |known| decisions::overtaken(row, &known.job, reason, now));
     match entries {
         Err(Fault::Unreadable(why)) => {
+            keys::none_is_lacking(work).await?;
             // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
             tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
         }
@@ -274,6 +293,7 @@ pub(super) async fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> 
     )
     .await?;
     work.execute("DELETE FROM definitions WHERE job_id = $1", &[&row.id]).await?;
+    work.execute("DELETE FROM certificates WHERE job_id = $1", &[&row.id]).await?;
     work.execute("UPDATE collections SET jobs = jobs - 1 WHERE id = $1", &[&row.collection_id]).await?;
     Ok(())
 }

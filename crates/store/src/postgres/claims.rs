@@ -8,15 +8,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use model::Overlap;
 use model::transition::{self, Busy, Due};
-use model::{Definition, Overlap};
 
 use super::columns::{code, instant_or_none, number};
 use super::executions::{self, New};
 use super::fault::{Fault, Outcome};
 use super::work::Work;
-use super::{definitions, jobs, shards};
-use crate::codec::{from_json, ticks};
+use super::{definitions, jobs, keys, shards};
+use crate::codec::{open_definition, ticks};
 use crate::decisions::Soonest;
 use crate::lease::Lease;
 use crate::rows::{ExecutionRow, JobRow};
@@ -45,6 +45,7 @@ pub(super) async fn claim_due(
     handed_out: &mut Vec<i64>,
 ) -> Outcome<Claimed> {
     let lease = hold_seat(work).await?;
+    keys::none_is_lacking(work).await?;
     let own = work.shared.seat.shards();
     let all: Vec<i16> = (0..shards::SHARDS).collect();
     let late = now.checked_sub(OVERDUE).unwrap_or(Timestamp::MIN);
@@ -158,6 +159,7 @@ impl Claiming<'_> {
                     self.hand_out(work, execution.id, execution.execution(), claimed_job);
                 }
                 Err(Fault::Unreadable(why)) => {
+                    keys::none_is_lacking(work).await?;
                     tracing::error!(job = %job.name, why, "an execution is set aside: its definition is unreadable");
                     // It stays accounted for, and does not keep others waiting.
                     aside.push(execution.id);
@@ -192,6 +194,7 @@ impl Claiming<'_> {
             });
             let (due, claimed_job) = match decided {
                 Err(Fault::Unreadable(why)) => {
+                    keys::none_is_lacking(work).await?;
                     tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
                     moved.aside.push(row.id);
                     continue;
@@ -243,7 +246,8 @@ fn claimed_job(
     let Some((own, collection)) = own else {
         return texts.with(work, job, |known| known.claimed.clone());
     };
-    let definition: Definition = from_json(own, "executions.definition", execution.id)?;
+    let keyring = work.shared.sealer.keyring();
+    let definition = open_definition(&keyring, own, "executions.definition", execution.job_id)?;
     Ok(job.claimed(collection, definition)?)
 }
 

@@ -227,12 +227,13 @@ pub(super) async fn remove(work: &mut Work<'_>, id: i64, now: Timestamp) -> Outc
         changes::enter_overtaken(work, &job, Reason::JobDeleted, now).await?;
     }
     // The history goes in the background, a little at a time.
-    work.execute(
-        "DELETE FROM definitions WHERE job_id IN
-         (SELECT id FROM jobs WHERE collection_id = $1 AND deleted_at IS NULL)",
-        &[&id],
-    )
-    .await?;
+    for table in ["definitions", "certificates"] {
+        let sql = format!(
+            "DELETE FROM {table} WHERE job_id IN
+             (SELECT id FROM jobs WHERE collection_id = $1 AND deleted_at IS NULL)"
+        );
+        work.execute(&sql, &[&id]).await?;
+    }
     work.execute(
         "UPDATE jobs SET deleted_at = $2, sweep = true, next_at = NULL, due_at = NULL, seed = $3
          WHERE collection_id = $1 AND deleted_at IS NULL",

@@ -53,7 +53,8 @@ impl Texts {
         }
         let missing = || Fault::unreadable("definitions", row.id, "there is none");
         let (definition, collection) = self.found.get(&row.id).ok_or_else(missing)?;
-        Ok(decide(known.learn(row, definition, collection)?))
+        let keyring = work.shared.sealer.keyring();
+        Ok(decide(known.learn(row, &keyring, definition, collection)?))
     }
 }
 

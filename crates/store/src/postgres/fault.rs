@@ -3,8 +3,8 @@
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::SqlState;
 
-use crate::Error;
 use crate::codec::Unreadable;
+use crate::{Error, SealFault};
 
 /// What goes wrong inside this backend.
 #[derive(Debug)]
@@ -44,6 +44,12 @@ impl From<PoolError> for Fault {
 impl From<Unreadable> for Fault {
     fn from(Unreadable(what): Unreadable) -> Self {
         Self::Unreadable(what)
+    }
+}
+
+impl From<SealFault> for Fault {
+    fn from(fault: SealFault) -> Self {
+        Self::Told(Error::Failed(format!("a secret: {fault}")))
     }
 }
 

@@ -15,6 +15,9 @@ pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
     if entries.is_empty() {
         return Ok(());
     }
+    for (_, entry) in &entries {
+        work.tallies.attempt(entry);
+    }
     let of =
         |value: fn(&HistoryEntry) -> i64| entries.iter().map(|(_, entry)| value(entry)).collect::<Vec<i64>>();
     let jobs: Vec<i64> = entries.iter().map(|(job, _)| *job).collect();

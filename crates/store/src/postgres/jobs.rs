@@ -155,7 +155,8 @@ pub(super) fn stored(
     let rows: Vec<ExecutionRow> = executions.iter().map(|held| held.row.clone()).collect();
     let begun: Vec<i64> =
         executions.iter().filter(|held| held.seems_begun(work)).map(|held| held.row.id).collect();
-    Ok(row.stored(&rows, |execution| begun.contains(&execution.id), definition, path)?)
+    let keyring = work.shared.sealer.keyring();
+    Ok(row.stored(&rows, |execution| begun.contains(&execution.id), definition, &keyring, path)?)
 }
 
 /// See [`Store::jobs`](crate::Store::jobs).

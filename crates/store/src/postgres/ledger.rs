@@ -24,6 +24,9 @@ pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
     if entries.is_empty() {
         return Ok(());
     }
+    for (_, entry) in &entries {
+        work.tallies.enter(entry);
+    }
     let of =
         |value: fn(&LedgerEntry) -> i64| entries.iter().map(|(_, entry)| value(entry)).collect::<Vec<i64>>();
     let collections: Vec<i64> = entries.iter().map(|(collection, _)| *collection).collect();

@@ -5,7 +5,7 @@
 //! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
 //! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `prune`, `partitions`. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
+//! `tallies`, `certificates`, `keys`, `prune`, `partitions`. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
 //! modules fetch what they need and write what they say.
 //!
 //! # Who holds what
@@ -19,6 +19,7 @@
 //! Subscription, group, collection, job, execution; of each kind, the lowest number first. Claims wait for no lock at
 //! all. What goes wrong all the same is a deadlock, which PostgreSQL ends and `work` tries again.
 
+mod certificates;
 mod changes;
 mod claims;
 mod collections;
@@ -30,6 +31,7 @@ mod fault;
 mod groups;
 mod history;
 mod jobs;
+mod keys;
 mod ledger;
 mod migrations;
 mod nodes;
@@ -41,6 +43,7 @@ mod search;
 mod seat;
 mod settle;
 mod shards;
+mod tallies;
 mod tickets;
 mod work;
 
@@ -61,12 +64,13 @@ use self::seat::Seat;
 use self::tickets::Tickets;
 use self::work::{change, read};
 use crate::known::KnownJobs;
+use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
     Attempted, Bell, Census, Claimed, ClockOffset, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
-    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, LedgerQuery, Node, Page, Result, Retention,
-    Revision, Snapshot, Store, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger,
-    TagQuery, Written,
+    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
+    Page, Result, Retention, Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup,
+    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -84,6 +88,8 @@ pub struct PostgresSettings {
     pub plans: Plans,
     /// How patient the scheduler is.
     pub patience: Patience,
+    /// What seals secrets. All nodes need the same keys; which is the first may differ.
+    pub keyring: Keyring,
 }
 
 /// What the parts of a store share.
@@ -97,6 +103,7 @@ struct Shared {
     bell: Bell,
     seat: Seat,
     tickets: Tickets,
+    sealer: Sealer,
     known: Mutex<KnownJobs>,
     sweeper: Mutex<Sweeper>,
     /// When partitions were looked after.
@@ -140,6 +147,7 @@ impl PostgresStore {
     pub async fn open(settings: PostgresSettings, clock: Arc<dyn Clock>) -> Result<Self> {
         let address = Address::parse(&settings.url)?;
         let pool = address.pool(settings.connections)?;
+        let sealer = Sealer::new(settings.keyring.clone());
         let shared = Arc::new(Shared {
             settings,
             address,
@@ -149,6 +157,7 @@ impl PostgresStore {
             bell: Bell::new(),
             seat: Seat::default(),
             tickets: Tickets::default(),
+            sealer,
             known: Mutex::default(),
             sweeper: Mutex::default(),
             maintained: Mutex::default(),
@@ -175,6 +184,11 @@ impl PostgresStore {
 async fn start(shared: &Shared) -> Outcome<()> {
     let mut client = shared.pool.get().await?;
     migrations::run(&mut client, &shared.address.place).await?;
+    {
+        let mut work = work::Work::begin(shared, &mut client).await?;
+        keys::check(&mut work).await?;
+        work.commit().await?;
+    }
     let now = shared.clock.now();
     partitions::maintain(&mut client, now, Timestamp::MIN).await?;
     match nodes::join(shared, &mut client, true, now).await? {
@@ -310,6 +324,33 @@ impl Store for PostgresStore {
 
     async fn job_states(&self) -> Result<JobStates> {
         read!(&self.shared, work => search::job_states(&work))
+    }
+
+    async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {
+        read!(&self.shared, work => certificates::certificates(&work, top))
+    }
+
+    async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>> {
+        read!(&self.shared, work => tallies::tallies(&work, from, until, every))
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyUse>> {
+        read!(&self.shared, work => keys::uses(&work))
+    }
+
+    async fn add_key(&self, key: Key) -> Result<()> {
+        let noted = Keyring::new(key.clone(), []);
+        change!(&self.shared, work => keys::note(&work, &noted))?;
+        self.shared.sealer.put_first(key);
+        Ok(())
+    }
+
+    async fn reseal(&self, most: u32) -> Result<u32> {
+        change!(&self.shared, work => keys::reseal(&mut work, most))
+    }
+
+    async fn retire_keys(&self) -> Result<Vec<KeyId>> {
+        change!(&self.shared, work => keys::retire(&mut work))
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Written> {

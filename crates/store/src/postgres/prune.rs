@@ -6,7 +6,7 @@
 use super::columns::number;
 use super::fault::Outcome;
 use super::work::Work;
-use super::{changes, jobs};
+use super::{changes, jobs, tallies};
 use crate::Retention;
 use crate::codec::ticks;
 
@@ -39,6 +39,7 @@ pub(super) async fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<
     more |= deleted_jobs(work).await?;
     more |= crowded_jobs(work, limit).await?;
     more |= tombstones(work, before).await?;
+    more |= tallies::prune(work).await?;
     Ok(Some(more))
 }
 

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use model::Execution;
 use model::transition::Then;
 
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use super::work::Work;
 use super::{claims, definitions, executions, jobs};
-use crate::codec::{from_json, ticks};
+use crate::codec::ticks;
 use crate::rows::{ExecutionRow, JobRow};
-use crate::{Attempted, decisions};
+use crate::{Attempted, decisions, seal};
 
 /// What is to be written.
 #[derive(Default)]
@@ -54,12 +54,18 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
         let settings = &work.shared.settings;
         let default_retry = settings.plans.limits(job.collection.plan).default_retry;
         let attempt = &attempted.attempt;
-        let definition = match own {
-            Some(text) => from_json(&text, "executions.definition", id)?,
-            None => texts.with(work, job, |known| known.job.definition.clone())?,
+        let (entry, then) = match own {
+            // What follows from an attempt does not depend on secrets: they stay sealed.
+            Some(text) => {
+                let own = seal::closed(&text)
+                    .map_err(|fault| Fault::unreadable("executions.definition", id, fault))?;
+                decisions::settle(job, &row, &own, default_retry, attempt, &settings.patience)
+            }
+            None => {
+                let definition = texts.with(work, job, |known| known.job.definition.clone())?;
+                decisions::settle(job, &row, &definition, default_retry, attempt, &settings.patience)
+            }
         };
-        let (entry, then) =
-            decisions::settle(job, &row, &definition, default_retry, attempt, &settings.patience);
         work.history.push((job.id, entry));
         let entries = settlements.entries.entry(job.id).or_default();
         *entries += 1;

@@ -10,7 +10,8 @@ use tokio_postgres::{IsolationLevel, Row};
 
 use super::fault::{Fault, Kind, Outcome};
 use super::pulse::CHANNEL;
-use super::{Shared, history, ledger, revocation};
+use super::{Shared, history, ledger, revocation, tallies};
+use crate::tallies::Tallies;
 use crate::{Error, Result};
 
 /// The values of a statement.
@@ -26,6 +27,8 @@ pub(super) struct Work<'a> {
     pub(super) history: Vec<(i64, HistoryEntry)>,
     /// Entries of the ledger to be written, with their collections.
     pub(super) ledger: Vec<(i64, LedgerEntry)>,
+    /// What the transaction counts.
+    pub(super) tallies: Tallies,
     /// Whether something may be due earlier than before.
     pub(super) ring: bool,
     /// Whether other nodes should know at once.
@@ -53,6 +56,7 @@ impl<'a> Work<'a> {
             epoch: shared.seat.epoch(),
             history: Vec::new(),
             ledger: Vec::new(),
+            tallies: Tallies::default(),
             ring: false,
             tell: false,
         }
@@ -90,6 +94,7 @@ impl<'a> Work<'a> {
     pub(super) async fn commit(mut self) -> Outcome<()> {
         history::insert(&mut self).await?;
         ledger::insert(&mut self).await?;
+        tallies::write(&mut self).await?;
         if self.tell {
             let word = format!("due {}", self.epoch);
             self.query("SELECT pg_notify($1, $2)", &[&CHANNEL, &word]).await?;

@@ -5,15 +5,16 @@
 //! last, when it is certain that the change will be made; `tickets.rs` says what happens if the commit then fails.
 
 use jiff::Timestamp;
-use model::{CollectionPath, LedgerEntry, Overlap, Reason};
+use model::{CollectionPath, JobId, LedgerEntry, Overlap, Reason};
 use rusqlite::params;
 
 use super::fault::{Fault, Outcome};
 use super::writer::Work;
-use super::{collections, definitions, executions, jobs, ledger, revisions};
-use crate::codec::{Coded, key, ticks, to_json};
+use super::{certificates, collections, definitions, executions, jobs, ledger, revisions};
+use crate::codec::{Coded, key, ticks};
 use crate::decisions::{self, Carried};
 use crate::rows::{ExecutionRow, JobRow, Restored, restored};
+use crate::seal::KeyId;
 use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
 
 /// See [`Store::put_job`](crate::Store::put_job).
@@ -85,8 +86,10 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
             standing.paused_at.map(ticks),
             revision,
         ])?;
-    db.prepare_cached("INSERT INTO definitions (job_id, definition) VALUES (?1, ?2)")?
-        .execute(params![id, to_json(&write.definition)?])?;
+    let sealed = work.sealer.keyring().seal(&write.definition, JobId(id))?;
+    db.prepare_cached("INSERT INTO definitions (job_id, definition, sealed_by) VALUES (?1, ?2, ?3)")?
+        .execute(params![id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
+    certificates::list(db, id, &write.definition)?;
     db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
         .execute(params![collection])?;
     work.ring |= due_at.is_some();
@@ -109,7 +112,7 @@ fn update(
     let in_flight = executions.iter().filter(|execution| !restored.taken_back.contains(&execution.id));
     carry_over(work, &row, in_flight, write)?;
     if let Some(entry) = &write.standing.ledger {
-        ledger::insert(db, row.collection_id, entry)?;
+        ledger::insert(work, row.collection_id, entry)?;
     }
 
     let resting = !executions::any(db, row.id)?;
@@ -139,8 +142,10 @@ fn update(
         revision,
         row.state.is_final().then(|| ticks(write.now)),
     ])?;
-    db.prepare_cached("UPDATE definitions SET definition = ?2 WHERE job_id = ?1")?
-        .execute(params![row.id, to_json(&write.definition)?])?;
+    let sealed = work.sealer.keyring().seal(&write.definition, JobId(row.id))?;
+    db.prepare_cached("UPDATE definitions SET definition = ?2, sealed_by = ?3 WHERE job_id = ?1")?
+        .execute(params![row.id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
+    certificates::list(db, row.id, &write.definition)?;
     work.ring |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
 }
@@ -158,14 +163,15 @@ fn carry_over<'e>(
         let id = execution.id;
         match decisions::carry_over(row, execution, write, || work.tickets.take_back(id)) {
             Carried::OnAsItBegan => {
-                let text = match &mut definition {
-                    Some(text) => text,
-                    none => none.insert(definitions::text(db, row.id)?),
+                let stored = match &mut definition {
+                    Some(stored) => stored,
+                    none => none.insert(definitions::stored_text(db, row.id)?),
                 };
+                // As it is: what is sealed is bound to the job, and the execution is the job's.
                 db.prepare_cached(
-                    "UPDATE executions SET definition = ?2 WHERE id = ?1 AND definition IS NULL",
+                    "UPDATE executions SET definition = ?2, sealed_by = ?3 WHERE id = ?1 AND definition IS NULL",
                 )?
-                .execute(params![id, &*text])?;
+                .execute(params![id, stored.text, stored.sealed_by])?;
             }
             Carried::GivenUp(entry) => give_up(work, row, id, &entry)?,
             Carried::ToTheNew(generation) => {
@@ -181,7 +187,7 @@ fn carry_over<'e>(
 
 /// Enters an execution in the ledger that nobody will carry out.
 fn give_up(work: &mut Work<'_>, row: &JobRow, id: i64, entry: &LedgerEntry) -> Outcome<()> {
-    ledger::insert(work.db, row.collection_id, entry)?;
+    ledger::insert(work, row.collection_id, entry)?;
     executions::delete(work.db, work.tickets, id)
 }
 
@@ -195,7 +201,7 @@ pub(super) fn enter_overtaken(
     if !decisions::may_be_overtaken(&row, now) {
         return Ok(());
     }
-    let known = match definitions::load(work.known, work.db, &row) {
+    let known = match definitions::load(work.known, work.db, work.sealer, &row) {
         Err(Fault::Unreadable(why)) => {
             // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
             tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
@@ -204,7 +210,7 @@ pub(super) fn enter_overtaken(
         other => other?,
     };
     for entry in decisions::overtaken(&row, &known.job, reason, now) {
-        ledger::insert(work.db, row.collection_id, &entry)?;
+        ledger::insert(work, row.collection_id, &entry)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use model::transition::{self, Busy};
-use model::{Definition, JobState, Overlap};
+use model::{JobState, Overlap};
 use rusqlite::{Connection, params};
 
 use super::columns::instant_or_none;
@@ -10,7 +10,7 @@ use super::fault::{Fault, Outcome};
 use super::tickets::Tickets;
 use super::writer::{Shared, Work};
 use super::{definitions, executions, history, jobs, ledger, revisions};
-use crate::codec::{Coded, from_json, ticks};
+use crate::codec::{Coded, open_definition, ticks};
 use crate::decisions::Soonest;
 use crate::rows::JobRow;
 use crate::{Claim, Claimed, ExecutionId};
@@ -75,11 +75,14 @@ fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mu
             waiting.push((jobs::read(row)?, executions::read(row, jobs::WIDTH)?, own));
         }
     }
+    let keyring = work.sealer.keyring();
     for (job, execution, own) in waiting {
         let id = execution.id;
         let claimed_job = match own {
-            None => definitions::load(work.known, work.db, &job).map(|known| known.claimed.clone()),
-            Some(text) => from_json::<Definition>(&text, "executions.definition", id)
+            None => {
+                definitions::load(work.known, work.db, work.sealer, &job).map(|known| known.claimed.clone())
+            }
+            Some(text) => open_definition(&keyring, &text, "executions.definition", job.id)
                 .map_err(Fault::from)
                 .and_then(|definition| definitions::claimed_job(work.db, &job, definition)),
         };
@@ -135,7 +138,7 @@ fn advance(
     most: usize,
     claims: &mut Vec<Claim>,
 ) -> Outcome<()> {
-    let known = match definitions::load(work.known, work.db, row) {
+    let known = match definitions::load(work.known, work.db, work.sealer, row) {
         Err(Fault::Unreadable(why)) => {
             tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
             return set_due(work.db, row.id, None);
@@ -154,7 +157,7 @@ fn advance(
     let claimed_job = known.claimed.clone();
 
     for entry in &due.ledger {
-        ledger::insert(work.db, row.collection_id, entry)?;
+        ledger::insert(work, row.collection_id, entry)?;
     }
     for entry in &due.history {
         history::insert(work, row.id, row.history_total, entry)?;

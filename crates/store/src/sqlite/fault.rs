@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::Error;
 use crate::codec::Unreadable;
+use crate::{Error, SealFault};
 
 /// What goes wrong inside this backend, before it is known where.
 #[derive(Debug)]
@@ -36,6 +36,12 @@ impl From<Error> for Fault {
 impl From<Unreadable> for Fault {
     fn from(Unreadable(what): Unreadable) -> Self {
         Self::Unreadable(what)
+    }
+}
+
+impl From<SealFault> for Fault {
+    fn from(fault: SealFault) -> Self {
+        Self::Told(Error::Failed(format!("a secret: {fault}")))
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) fn insert(work: &mut Work<'_>, job: i64, total: i64, entry: &HistoryE
         entry.message,
     ])?;
     Kind::History.list(work.db, Listed { job, at, serial })?;
+    work.tallies.attempt(entry);
     work.sweeper.grown(job, total + 1);
     Ok(())
 }

@@ -5,10 +5,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::columns::{instant_or_none, uuid_of};
 use super::fault::Outcome;
-use super::tickets::Tickets;
+use super::writer::Shared;
 use super::{collections, definitions, executions};
 use crate::codec::{self, Coded, from_json, key};
-use crate::rows::{CollectionGist, ExecutionRow, JobRow};
+use crate::rows::{CollectionGist, JobRow};
 use crate::{Page, StoredJob};
 
 /// The columns that [`read`] reads, from `jobs j JOIN collections c`.
@@ -74,21 +74,22 @@ pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<Option<JobRow>> {
 /// See [`Store::job`](crate::Store::job).
 pub(super) fn job(
     db: &Connection,
-    tickets: &Tickets,
+    Shared { tickets, sealer, .. }: &Shared,
     path: &CollectionPath,
     name: &str,
 ) -> Outcome<Option<StoredJob>> {
     let Some((id, path)) = living_path(db, path)? else { return Ok(None) };
     let Some(row) = find(db, id, name)? else { return Ok(None) };
     let executions = executions::of_job(db, row.id)?;
-    let definition = definitions::text(db, row.id)?;
-    Ok(Some(row.stored(&executions, |execution| tickets.is_begun(execution), &definition, path)?))
+    let definition = definitions::stored_text(db, row.id)?.text;
+    let is_begun = |execution: &_| tickets.is_begun(execution);
+    Ok(Some(row.stored(&executions, is_begun, &definition, &sealer.keyring(), path)?))
 }
 
 /// See [`Store::jobs`](crate::Store::jobs).
 pub(super) fn jobs(
     db: &Connection,
-    tickets: &Tickets,
+    Shared { tickets, sealer, .. }: &Shared,
     path: &CollectionPath,
     state: Option<JobState>,
     page: Page,
@@ -112,16 +113,16 @@ pub(super) fn jobs(
         let definition: String = row.get(WIDTH)?;
         let row = read(row)?;
         let executions = executions::of_job(db, row.id)?;
-        let is_begun = |execution: &ExecutionRow| tickets.is_begun(execution);
-        jobs.push(row.stored(&executions, is_begun, &definition, path.clone())?);
+        let is_begun = |execution: &_| tickets.is_begun(execution);
+        jobs.push(row.stored(&executions, is_begun, &definition, &sealer.keyring(), path.clone())?);
     }
     Ok(Some(jobs))
 }
 
 /// See [`Store::all_jobs`](crate::Store::all_jobs).
-pub(super) fn all_jobs(db: &Connection, tickets: &Tickets, path: &CollectionPath) -> Outcome<Vec<StoredJob>> {
+pub(super) fn all_jobs(db: &Connection, shared: &Shared, path: &CollectionPath) -> Outcome<Vec<StoredJob>> {
     let all = Page { skip: 0, top: u32::MAX };
-    Ok(jobs(db, tickets, path, None, all)?.unwrap_or_default())
+    Ok(jobs(db, shared, path, None, all)?.unwrap_or_default())
 }
 
 /// A living collection's number, and its path in the case it was created with.

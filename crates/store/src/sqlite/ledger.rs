@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 use super::columns::{instant_of, instant_or_none};
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
+use super::writer::Work;
 use crate::codec::{Coded, from_json, key, ticks};
 use crate::{LedgerQuery, StoredLedger};
 
@@ -20,8 +21,10 @@ use crate::{LedgerQuery, StoredLedger};
 /// the ledger, and is found by walking through all of it.
 const FEW_COLLECTIONS: usize = 64;
 
-/// Writes an entry.
-pub(super) fn insert(db: &Connection, collection: i64, entry: &LedgerEntry) -> Outcome<()> {
+/// Writes an entry, and counts it.
+pub(super) fn insert(work: &mut Work<'_>, collection: i64, entry: &LedgerEntry) -> Outcome<()> {
+    work.tallies.enter(entry);
+    let db = work.db;
     let mut statement = db.prepare_cached(
         "INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, \
          started_at, ended_at, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",

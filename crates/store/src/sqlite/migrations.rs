@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_initial.sql"),
     include_str!("migrations/0002_groups.sql"),
     include_str!("migrations/0003_filing.sql"),
+    include_str!("migrations/0004_sealing.sql"),
     include_str!("migrations/0005_live.sql"),
 ];
 
@@ -56,7 +57,21 @@ pub(super) fn run(db: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
-fn version(db: &Connection) -> Outcome<usize> {
+/// A store as the version with so many migrations left it.
+#[cfg(test)]
+pub(super) fn make_old(db: &Connection, version: usize) {
+    MIGRATIONS[..version].iter().for_each(|migration| db.execute_batch(migration).unwrap());
+    db.pragma_update(None, "application_id", APPLICATION).unwrap();
+    db.pragma_update(None, "user_version", version as i64).unwrap();
+}
+
+/// The version of the schema that this program writes.
+pub(super) fn newest() -> usize {
+    MIGRATIONS.len()
+}
+
+/// The version of a file's schema.
+pub(super) fn version(db: &Connection) -> Outcome<usize> {
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
@@ -65,13 +80,62 @@ fn version(db: &Connection) -> Outcome<usize> {
 mod tests {
     use super::*;
 
+    /// The certificates of jobs that were written before they were listed are listed.
+    #[test]
+    fn certificates_of_earlier_schemas_are_listed() {
+        let mut db = Connection::open_in_memory().unwrap();
+        for migration in &MIGRATIONS[..3] {
+            db.execute_batch(migration).unwrap();
+        }
+        db.pragma_update(None, "application_id", APPLICATION).unwrap();
+        db.pragma_update(None, "user_version", 3).unwrap();
+        // The object of an action, left open for what follows.
+        let certificate = |name: &str, at: &str| {
+            format!(
+                r#"{{"call": {{"Http": {{"https": true, "request": {{"uri": "u", "method": "GET", "authentication":
+                   {{"ClientCertificate": {{"pfx": "p", "password": "w", "thumbprint": "{name}", "subject": "CN={name}",
+                   "expiration": "{at}"}}}}}}}}}}"#
+            )
+        };
+        let definition = format!(
+            r#"{{"action": {}, "on_error": {}}}}}"#,
+            certificate("A", "2027-01-01T00:00:00Z"),
+            certificate("B", "2028-01-01T00:00:00Z") + "}"
+        );
+        db.execute_batch(
+            "INSERT INTO collections (id, subscription_key, group_key, name_key, document, plan, enabled, revision)
+               VALUES (1, 's', 'g', 'c', '{}', 'standard', 1, 1);
+             INSERT INTO jobs (id, collection_id, name, name_key, seed, state, ahead, executions, failures, faulted,
+               next_number, last_faulted, generation, revision)
+               VALUES (7, 1, 'j', 'j', x'00', 0, 1, 0, 0, 0, 0, 0, 1, 1), (8, 1, 'k', 'k', x'00', 0, 1, 0, 0, 0, 0, 0, 1, 1);
+             INSERT INTO definitions (job_id, definition)
+               VALUES (8, '{\"action\": {\"call\": {\"Http\": {\"request\": {\"uri\": \"u\"}}}}}');",
+        )
+        .unwrap();
+        db.execute("INSERT INTO definitions (job_id, definition) VALUES (7, ?1)", [&definition]).unwrap();
+        run(&mut db).unwrap();
+        let mut statement =
+            db.prepare("SELECT job_id, depth, expires_at, subject, thumbprint FROM certificates").unwrap();
+        let found: Vec<(i64, i64, i64, String, String)> = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        let ticks = |text: &str| crate::codec::ticks(text.parse().unwrap());
+        assert_eq!(
+            found,
+            [
+                (7, 0, ticks("2027-01-01T00:00:00Z"), "CN=A".to_owned(), "A".to_owned()),
+                (7, 1, ticks("2028-01-01T00:00:00Z"), "CN=B".to_owned(), "B".to_owned()),
+            ]
+        );
+    }
+
     /// What was written before entries were filed is found afterwards, and serials go on.
     #[test]
     fn entries_of_the_first_schema_are_filed() {
         let mut db = Connection::open_in_memory().unwrap();
-        db.execute_batch(MIGRATIONS[0]).unwrap();
-        db.pragma_update(None, "application_id", APPLICATION).unwrap();
-        db.pragma_update(None, "user_version", 1).unwrap();
+        make_old(&db, 1);
         db.execute_batch(
             "INSERT INTO collections (id, subscription_key, group_key, name_key, document, plan, enabled, revision)
                VALUES (1, 's', 'g', 'c', '{}', 'standard', 1, 1);

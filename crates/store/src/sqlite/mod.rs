@@ -5,14 +5,16 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `search` (all jobs), `prune`, `snapshot`. What happens is decided by [`model::transition`]; these modules fetch what
-//! it needs and write what it says.
+//! `filing` (both by job), `search` (all jobs), `certificates`, `tallies`, `prune`, `snapshot`, `keys`, and `unsealed` for
+//! stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
+//! write what it says.
 //!
 //! # What is only in memory
 //!
 //! `tickets` (who has begun what), [`KnownJobs`](crate::known::KnownJobs) (definitions that were read already) and the hints of `prune` and
 //! `filing`. None of it has to survive: after a crash, claims are handed out again.
 
+mod certificates;
 mod changes;
 mod claims;
 mod collections;
@@ -24,7 +26,9 @@ mod fault;
 mod filing;
 mod groups;
 mod history;
+mod inspect;
 mod jobs;
+mod keys;
 mod ledger;
 mod migrations;
 mod prune;
@@ -33,13 +37,18 @@ mod revisions;
 mod search;
 mod settle;
 mod snapshot;
+mod tallies;
 #[cfg(test)]
 mod tests;
 mod tickets;
+mod unsealed;
 mod writer;
 
-use std::path::PathBuf;
+pub use inspect::{Inspection, inspect};
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -51,22 +60,37 @@ use self::connection::Lock;
 use self::readers::Readers;
 use self::tickets::Tickets;
 use self::writer::{Shared, Writer};
+use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
-    HistoryQuery, JobQuery, JobStates, JobWrite, LedgerQuery, Node, Page, Result, Retention, Revision,
-    Snapshot, Store, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
-    Written,
+    HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result, Retention,
+    Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
+    StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SqliteSettings {
+    /// What seals secrets, and opens them.
+    pub keyring: Keyring,
     /// The plans: they say how long to wait before a retry where the job does not.
     pub plans: Plans,
     /// How patient the scheduler is.
     pub patience: Patience,
     /// What an accepted change must survive.
     pub durability: Durability,
+}
+
+impl SqliteSettings {
+    /// With keys, and the default of everything else.
+    pub fn new(keyring: Keyring) -> Self {
+        Self {
+            keyring,
+            plans: Plans::default(),
+            patience: Patience::default(),
+            durability: Durability::default(),
+        }
+    }
 }
 
 /// What an accepted change must survive.
@@ -91,20 +115,37 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens a file, or makes it, and brings its schema up to date. Nobody else can open it until this is dropped.
     ///
-    /// What was claimed when the process before this one ended can be claimed again. This waits for the disk; call it
+    /// What was claimed when the process before this one ended can be claimed again. Secrets that an earlier version left
+    /// readable are sealed. Where a key is missing, this says which and changes nothing. This waits for the disk; call it
     /// where that is allowed.
     pub fn open(path: impl Into<PathBuf>, settings: SqliteSettings, now: Timestamp) -> Result<Self> {
         let path = path.into();
         let lock = Lock::take(&path)?;
         snapshot::remove_unfinished(&path);
         let db = connection::writer(&path, settings.durability)
-            .and_then(|db| claims::free_all(&db, now).map(|()| db))
+            .and_then(|db| {
+                keys::check(&db, &settings.keyring)?;
+                unsealed::seal_all(&db, &settings.keyring)?;
+                claims::free_all(&db, now)?;
+                Ok(db)
+            })
             .map_err(|fault| fault.tell(&path))?;
-        let shared =
-            Arc::new(Shared { path, settings, tickets: Tickets::default(), bell: Bell::new(), _lock: lock });
+        let shared = Arc::new(Shared {
+            path,
+            tickets: Tickets::default(),
+            sealer: Sealer::new(settings.keyring.clone()),
+            settings,
+            bell: Bell::new(),
+            _lock: lock,
+        });
         let writer = Arc::new(Writer::new(Arc::clone(&shared), db));
         let readers = Readers::new(Arc::clone(&shared));
         Ok(Self { shared, writer, readers, snapshots: Arc::new(Semaphore::new(1)) })
+    }
+
+    /// The keys without which a file cannot be opened; none where there is no file, or one of an earlier version.
+    pub fn keys_of(path: &Path) -> Result<Vec<KeyId>> {
+        keys::of_file(path).map_err(|fault| fault.tell(path))
     }
 }
 
@@ -180,7 +221,7 @@ impl Store for SqliteStore {
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
         let (path, name) = (collection.clone(), name.to_owned());
-        self.readers.run(move |db, shared| jobs::job(db, &shared.tickets, &path, &name)).await
+        self.readers.run(move |db, shared| jobs::job(db, shared, &path, &name)).await
     }
 
     async fn jobs(
@@ -190,25 +231,29 @@ impl Store for SqliteStore {
         page: Page,
     ) -> Result<Option<Vec<StoredJob>>> {
         let path = collection.clone();
-        self.readers.run(move |db, shared| jobs::jobs(db, &shared.tickets, &path, state, page)).await
+        self.readers.run(move |db, shared| jobs::jobs(db, shared, &path, state, page)).await
     }
 
     async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs> {
         let query = query.clone();
-        self.readers.run(move |db, shared| search::find_jobs(db, &shared.tickets, &query, page)).await
+        self.readers.run(move |db, shared| search::find_jobs(db, shared, &query, page)).await
     }
 
     async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
-        self.readers.run(move |db, shared| search::soonest_jobs(db, &shared.tickets, top)).await
+        self.readers.run(move |db, shared| search::soonest_jobs(db, shared, top)).await
     }
 
     async fn job_states(&self) -> Result<JobStates> {
         self.readers.run(|db, _| search::job_states(db)).await
     }
 
+    async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {
+        self.readers.run(move |db, _| certificates::certificates(db, top)).await
+    }
+
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {
         let path = collection.clone();
-        self.readers.run(move |db, shared| jobs::all_jobs(db, &shared.tickets, &path)).await
+        self.readers.run(move |db, shared| jobs::all_jobs(db, shared, &path)).await
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Written> {
@@ -236,7 +281,7 @@ impl Store for SqliteStore {
                 } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                     let now = execution.wake_at.unwrap_or(execution.occurrence.at);
                     let entry = transition::abandon(&execution, Fate::Skipped, Reason::JobDeleted, now);
-                    ledger::insert(work.db, collection, &entry)?;
+                    ledger::insert(work, collection, &entry)?;
                 }
                 Ok(())
             })
@@ -257,6 +302,10 @@ impl Store for SqliteStore {
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
         let query = query.clone();
         self.readers.run(move |db, _| ledger::ledger(db, &query, top)).await
+    }
+
+    async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>> {
+        self.readers.run(move |db, _| tallies::tallies(db, from, until, every)).await
     }
 
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed> {
@@ -303,6 +352,25 @@ impl Store for SqliteStore {
     async fn leave(&self) -> Result<()> {
         // There are no others.
         Ok(())
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyUse>> {
+        self.readers.run(keys::uses).await
+    }
+
+    async fn add_key(&self, key: Key) -> Result<()> {
+        let noted = key.clone();
+        self.writer.run(move |work| keys::add(work, noted)).await?;
+        self.shared.sealer.put_first(key);
+        Ok(())
+    }
+
+    async fn reseal(&self, most: u32) -> Result<u32> {
+        self.writer.run(move |work| keys::reseal(work, most)).await
+    }
+
+    async fn retire_keys(&self) -> Result<Vec<KeyId>> {
+        self.writer.run(keys::retire).await
     }
 
     async fn snapshot(&self) -> Result<Option<Snapshot>> {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Params, params, params_from_iter};
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
 use super::writer::Work;
-use super::{changes, jobs};
+use super::{changes, jobs, tallies};
 use crate::Retention;
 use crate::codec::ticks;
 
@@ -37,6 +37,7 @@ pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> 
     let mut more = old_history(db, before)?;
     more |= old_ledger(work, before)?;
     more |= ended_jobs(work, before, retention.before)?;
+    more |= tallies::prune(db)?;
     more |= deleted_jobs(work)?;
     more |= crowded_jobs(work, i64::from(retention.history_per_job))?;
     deleted_collections(work)?;

@@ -4,12 +4,12 @@ use model::Execution;
 use model::transition::Then;
 use rusqlite::params;
 
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use super::writer::Work;
 use super::{claims, definitions, executions, history, jobs, ledger};
-use crate::codec::{from_json, ticks};
+use crate::codec::ticks;
 use crate::rows::{ExecutionRow, JobRow};
-use crate::{Attempted, decisions};
+use crate::{Attempted, decisions, seal};
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
@@ -22,14 +22,20 @@ fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
         // Its job was deleted, which the ledger knows already; or this was settled before.
         return Ok(());
     };
-    let definition = match own {
-        Some(text) => &from_json(&text, "executions.definition", row.id)?,
-        None => &definitions::load(work.known, db, &job)?.job.definition,
-    };
     let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
-    let attempt = &attempted.attempt;
-    let (entry, then) =
-        decisions::settle(&mut job, &row, definition, default_retry, attempt, &work.settings.patience);
+    let (attempt, patience) = (&attempted.attempt, &work.settings.patience);
+    let (entry, then) = match own {
+        // What follows from an attempt does not depend on secrets: they stay sealed.
+        Some(text) => {
+            let own = seal::closed(&text)
+                .map_err(|fault| Fault::unreadable("executions.definition", row.id, fault))?;
+            decisions::settle(&mut job, &row, &own, default_retry, attempt, patience)
+        }
+        None => {
+            let known = definitions::load(work.known, db, work.sealer, &job)?;
+            decisions::settle(&mut job, &row, &known.job.definition, default_retry, attempt, patience)
+        }
+    };
     let ended_at = attempt.ended_at;
     history::insert(work, job.id, job.history_total, &entry)?;
     db.prepare_cached(
@@ -47,7 +53,7 @@ fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
     match then {
         Then::Again(next) => again(work, row.id, &next),
         Then::Done(entry) => {
-            ledger::insert(db, job.collection_id, &entry)?;
+            ledger::insert(work, job.collection_id, &entry)?;
             executions::delete(db, work.tickets, row.id)?;
             wake_queued(work, job.id, ended_at)?;
             claims::come_to_rest(db, job.id, job.state, job.next_at, job.last_faulted, ended_at)

@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 use super::fault::Fault;
 use super::{Durability, SqliteSettings, SqliteStore};
-use crate::conformance::{Backend, World};
-use crate::{Error, Retention, Store};
+use crate::conformance::{Backend, World, keyring};
+use crate::{Error, Keyring, Retention, Store};
 
 pub(super) struct Sqlite {
     folder: TempDir,
@@ -32,15 +32,19 @@ impl Sqlite {
 
 #[async_trait::async_trait]
 impl Backend for Sqlite {
-    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
-        let store = Arc::new(open(&self.path(), now).unwrap());
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> crate::Result<Arc<dyn Store>> {
+        let store = Arc::new(open_with(&self.path(), keyring, now)?);
         *self.store.lock().unwrap() = Some(store.clone());
-        store
+        Ok(store)
     }
 }
 
 fn open(path: &Path, now: Timestamp) -> crate::Result<SqliteStore> {
-    let settings = SqliteSettings { durability: Durability::ProcessDeath, ..Default::default() };
+    open_with(path, keyring(), now)
+}
+
+fn open_with(path: &Path, keyring: Keyring, now: Timestamp) -> crate::Result<SqliteStore> {
+    let settings = SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::new(keyring) };
     SqliteStore::open(path, settings, now)
 }
 

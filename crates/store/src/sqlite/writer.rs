@@ -18,9 +18,11 @@ use tokio::sync::oneshot;
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::tickets::Tickets;
-use super::{SqliteSettings, claims, connection};
+use super::{SqliteSettings, claims, connection, tallies as counted};
 use crate::known::KnownJobs;
+use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
+use crate::tallies::Tallies;
 use crate::{Bell, Error, Result};
 
 /// The most changes in one commit: bounds how long the first of them waits.
@@ -37,10 +39,14 @@ pub(super) struct Work<'a> {
     pub(super) settings: &'a SqliteSettings,
     /// The tickets of all claims.
     pub(super) tickets: &'a Tickets,
+    /// Seals and opens secrets.
+    pub(super) sealer: &'a Sealer,
     /// Definitions that need not be read again.
     pub(super) known: &'a mut KnownJobs,
     /// What retention has to look at.
     pub(super) sweeper: &'a mut Sweeper,
+    /// What the change counts.
+    pub(super) tallies: Tallies,
     /// Whether something may be due earlier than before.
     pub(super) ring: bool,
 }
@@ -121,6 +127,8 @@ pub(super) struct Shared {
     pub(super) settings: SqliteSettings,
     /// The tickets of all claims.
     pub(super) tickets: Tickets,
+    /// Seals and opens secrets.
+    pub(super) sealer: Sealer,
     /// Rung after commits.
     pub(super) bell: Bell,
     /// Held as long as any part of the store is in use.
@@ -282,8 +290,17 @@ impl Desk {
         let Self { db: Some(db), known, sweeper, filing, troubled } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
-        let mut work =
-            Work { db, settings: &shared.settings, tickets: &shared.tickets, known, sweeper, ring: false };
+        let mut work = Work {
+            db,
+            settings: &shared.settings,
+            tickets: &shared.tickets,
+            sealer: &shared.sealer,
+            known,
+            sweeper,
+            tallies: Tallies::default(),
+            ring: false,
+        };
+        let mut tallies = Tallies::default();
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
         let before = db.total_changes();
         execute("BEGIN IMMEDIATE")?;
@@ -302,11 +319,15 @@ impl Desk {
                 execute("ROLLBACK TO change")?;
                 work.known.forget_all();
                 work.ring = shared.tickets.roll_back(mark) || rung;
+                work.tallies = Tallies::default();
+            } else {
+                tallies.take(&mut work.tallies);
             }
             finished.push((answer, fault));
             execute("RELEASE change")?;
         }
         filing.step(db)?;
+        counted::write(&mut tallies, db)?;
         execute("COMMIT")?;
         // A commit of nothing works on a full disk too.
         if db.total_changes() > before && std::mem::take(troubled) {

@@ -1,6 +1,7 @@
 //! Two nodes as one store: both claim what they prefer, one of them does everything else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use model::{CollectionPath, Execution, GroupPath, JobState, Timestamp};
@@ -178,5 +179,29 @@ impl Store for Pair {
 
     async fn snapshot(&self) -> Result<Option<Snapshot>> {
         self.api.snapshot().await
+    }
+
+    async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {
+        self.api.certificates(top).await
+    }
+
+    async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>> {
+        self.api.tallies(from, until, every).await
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyUse>> {
+        self.api.keys().await
+    }
+
+    async fn add_key(&self, key: Key) -> Result<()> {
+        self.api.add_key(key).await
+    }
+
+    async fn reseal(&self, most: u32) -> Result<u32> {
+        self.api.reseal(most).await
+    }
+
+    async fn retire_keys(&self) -> Result<Vec<KeyId>> {
+        self.api.retire_keys().await
     }
 }

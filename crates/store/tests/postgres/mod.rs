@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use model::transition::Patience;
 use model::{Clock, Plans, Timestamp};
-use store::conformance::Backend;
-use store::{PostgresSettings, PostgresStore, Store};
+use store::conformance::{Backend, keyring};
+use store::{Keyring, PostgresSettings, PostgresStore, Store};
 use tokio_postgres::NoTls;
 
 /// A schema that goes with the test.
@@ -72,7 +72,18 @@ impl Postgres {
     }
 
     /// A node with a name, by a clock.
+    #[allow(dead_code, reason = "not every test has several")]
     pub(crate) async fn node(&self, name: &str, clock: Arc<dyn Clock>) -> Arc<PostgresStore> {
+        self.node_with(name, keyring(), clock).await.expect("the store opens")
+    }
+
+    /// The same, with other keys.
+    pub(crate) async fn node_with(
+        &self,
+        name: &str,
+        keyring: Keyring,
+        clock: Arc<dyn Clock>,
+    ) -> store::Result<Arc<PostgresStore>> {
         let settings = PostgresSettings {
             url: self.url(),
             node: name.to_owned(),
@@ -80,8 +91,9 @@ impl Postgres {
             connections: 4,
             plans: Plans::default(),
             patience: Patience::default(),
+            keyring,
         };
-        Arc::new(PostgresStore::open(settings, clock).await.expect("the store opens"))
+        Ok(Arc::new(PostgresStore::open(settings, clock).await?))
     }
 }
 
@@ -106,7 +118,7 @@ impl Drop for Postgres {
 
 #[async_trait]
 impl Backend for Postgres {
-    async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
-        self.node("conformance", Arc::new(Stopped(now))).await
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        Ok(self.node_with("conformance", keyring, Arc::new(Stopped(now))).await?)
     }
 }

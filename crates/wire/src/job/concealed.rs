@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::write;
 
 /// Where an action keeps its secrets.
-const SECRETS: [&[&str]; 6] = [
+pub(super) const SECRETS: [&[&str]; 7] = [
     &["request", "authentication", "password"],
     &["request", "authentication", "pfx"],
     &["request", "authentication", "secret"],
+    &["request", "authentication", "secrets"],
     &["queueMessage", "sasToken"],
     &["serviceBusQueueMessage", "authentication", "sasKey"],
     &["serviceBusTopicMessage", "authentication", "sasKey"],
@@ -28,9 +29,19 @@ pub fn concealed(
     while let Some(at) = action {
         for names in SECRETS {
             let found = names.iter().try_fold(&mut *at, |value, name| value.get_mut(*name));
-            if let Some(secret) = found {
+            let path = format!("{path}.{}", names.join("."));
+            let mut replace = |path: &str, secret: &mut Value| {
                 let value = Secret::new(secret.as_str().unwrap_or_default());
-                *secret = conceal(&format!("{path}.{}", names.join(".")), &value);
+                *secret = conceal(path, &value);
+            };
+            match found {
+                Some(Value::Array(secrets)) => {
+                    for (i, secret) in secrets.iter_mut().enumerate() {
+                        replace(&format!("{path}[{i}]"), secret);
+                    }
+                }
+                Some(secret) => replace(&path, secret),
+                None => {}
             }
         }
         path += ".errorAction";

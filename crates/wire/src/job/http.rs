@@ -3,6 +3,7 @@
 use model::Secret;
 use model::action::{HttpAuthentication, HttpRequest};
 use model::certificate::{self, Identity};
+use model::signing;
 
 use crate::members::{Given, Names, Object, Reader};
 
@@ -82,10 +83,11 @@ enum Kind {
     Basic,
     ClientCertificate,
     ActiveDirectoryOAuth,
+    Hmac,
 }
 
 const TYPE: Names = &["type"];
-const KINDS: &str = "Basic, ClientCertificate or ActiveDirectoryOAuth";
+const KINDS: &str = "Basic, ClientCertificate, ActiveDirectoryOAuth or Hmac";
 const USERNAME: Names = &["username"];
 const PASSWORD: Names = &["password"];
 const TENANT: Names = &["tenant"];
@@ -93,6 +95,8 @@ const AUDIENCE: Names = &["audience"];
 const CLIENT_ID: Names = &["clientId"];
 const SECRET: Names = &["secret"];
 const PFX: Names = &["pfx"];
+/// Of a signature; one or several.
+pub(super) const SIGNING_SECRETS: Names = &["secrets", "secret"];
 const OF_AUTHENTICATION: &[Names] = &[
     TYPE,
     USERNAME,
@@ -101,6 +105,7 @@ const OF_AUTHENTICATION: &[Names] = &[
     AUDIENCE,
     CLIENT_ID,
     SECRET,
+    SIGNING_SECRETS,
     PFX,
     &["certificateThumbprint"],
     &["certificateExpiration"],
@@ -108,6 +113,7 @@ const OF_AUTHENTICATION: &[Names] = &[
     // (Scenario_JobCreateHttpJobWithClientCertAuth).
     &["certificateExpirationDate"],
     &["certificateSubjectName"],
+    &["secretCount"],
 ];
 
 /// Nothing is tried out: credentials that nobody accepts are stored all the same (Scenario_JobCreateHttpJobWithBasicAuth,
@@ -121,6 +127,7 @@ fn authentication(reader: &mut Reader, given: Given<'_>) -> Option<HttpAuthentic
         ("Basic", Kind::Basic),
         ("ActiveDirectoryOAuth", Kind::ActiveDirectoryOAuth),
         ("ClientCertificate", Kind::ClientCertificate),
+        ("Hmac", Kind::Hmac),
         ("NotSpecified", Kind::NotSpecified),
     ];
     match reader.choice(&kind, &kinds, KINDS)? {
@@ -143,6 +150,7 @@ fn authentication(reader: &mut Reader, given: Given<'_>) -> Option<HttpAuthentic
                 secret: secret?,
             })
         }
+        Kind::Hmac => Some(HttpAuthentication::Hmac { secrets: signing_secrets(reader, &object)? }),
         Kind::ClientCertificate => {
             const FILE: &str =
                 "a PKCS #12 file (.pfx, .p12) with a private key and its certificate, in Base64";
@@ -171,6 +179,27 @@ fn authentication(reader: &mut Reader, given: Given<'_>) -> Option<HttpAuthentic
             }
         }
     }
+}
+
+/// The secrets of a signature: a list, or one of them alone.
+fn signing_secrets(reader: &mut Reader, object: &Object<'_>) -> Option<Vec<Secret>> {
+    let given = reader.required(object, SIGNING_SECRETS, "a list of 1 to 4 secrets, the newest first")?;
+    let secrets = reader.list(object, SIGNING_SECRETS, |reader, given| {
+        let secret = reader.as_secret(&given, signing::ALLOWED)?;
+        match signing::key(&secret) {
+            Ok(_) => Some(secret),
+            Err(fault) => {
+                reader.refuse_unseen(&given, &fault.to_string(), signing::ALLOWED);
+                None
+            }
+        }
+    })?;
+    if !(1..=signing::MOST_SECRETS).contains(&secrets.len()) {
+        let allowed = format!("from 1 to {} secrets", signing::MOST_SECRETS);
+        reader.refuse_unseen(&given, &format!("a list of {}", secrets.len()), &allowed);
+        return None;
+    }
+    secrets.into_iter().collect()
 }
 
 /// A method or a header's name: RFC 9110, section 5.6.2.

@@ -12,6 +12,7 @@ use recurrence::{Fault, Faults, Rule, Timestamp};
 use serde_json::{Map, Value};
 
 use super::action::{MESSAGES, RETRY_COUNT, RETRY_INTERVAL, RETRY_TYPE, TYPE, message_of};
+use super::http::SIGNING_SECRETS;
 use super::{JobRequest, read, write};
 use crate::members::{self, Names, is_named};
 use crate::merge::{self, Merge};
@@ -96,6 +97,10 @@ impl Merge for JobMerge {
                     |new: &str| !text(target, TYPE).is_some_and(|old| old.eq_ignore_ascii_case(new));
                 if given(TYPE).is_some_and(is_other) {
                     target.clear();
+                }
+                // One secret takes the place of several, and the other way round.
+                if changes.iter().any(|(name, value)| is_named(name, SIGNING_SECRETS) && !value.is_null()) {
+                    remove(target, &[SIGNING_SECRETS]);
                 }
             }
             "retryPolicy" if given(RETRY_TYPE).is_some_and(|new| new.eq_ignore_ascii_case("none")) => {

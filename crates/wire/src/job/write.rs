@@ -217,6 +217,13 @@ fn authentication(authentication: &HttpAuthentication, view: View) -> Value {
             written.put_secret(view, "secret", secret);
             "ActiveDirectoryOAuth"
         }
+        HttpAuthentication::Hmac { secrets } => {
+            if !matches!(view, View::Answer(_)) {
+                written.put("secrets", secrets.iter().map(Secret::expose).collect::<Vec<_>>());
+            }
+            written.put("secretCount", secrets.len());
+            "Hmac"
+        }
     };
     written.put("type", kind);
     written.into()

@@ -97,8 +97,13 @@ impl Reader {
         allowed: &str,
     ) -> Option<Secret> {
         let given = self.required(object, names, allowed)?;
+        self.as_secret(&given, allowed)
+    }
+
+    /// The value as a secret.
+    pub(crate) fn as_secret(&mut self, given: &Given<'_>, allowed: &str) -> Option<Secret> {
         if given.as_str().is_none() {
-            self.refuse_unseen(&given, HIDDEN, allowed);
+            self.refuse_unseen(given, HIDDEN, allowed);
         }
         given.as_str().map(Secret::new)
     }

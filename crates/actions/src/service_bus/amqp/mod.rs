@@ -25,7 +25,7 @@ use self::{
 use super::{Entity, Failure, ServiceBusSettings, properties};
 use crate::{
     fault::{Fault, Kind, seconds},
-    http::connector::Connector,
+    http::{connector::Connector, dialer::Dialer},
     order::Order,
     settings::{ActionSettings, SettingsError},
     tls,
@@ -71,13 +71,14 @@ pub(crate) struct Links {
 impl Links {
     pub(crate) fn new(
         settings: &ActionSettings,
+        dialer: Arc<Dialer>,
         own: Arc<ServiceBusSettings>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SettingsError> {
         let mut tls = tls::client_config(&settings.extra_roots)?;
         // The protocol that HTTP asks for; AMQP has no name there.
         tls.alpn_protocols.clear();
-        let connector = Connector::new(tls, settings.connect_timeout);
+        let connector = Connector::new(dialer, tls, settings.tls_timeout);
         Ok(Self { settings: own, connector, clock, timeout: settings.timeout, doors: Mutex::default() })
     }
 

@@ -3,13 +3,16 @@
 mod deployments;
 mod events;
 mod groups;
+mod keys;
 mod ledger;
 mod nodes;
+mod overview;
 mod preview;
 mod search;
+mod settings;
 mod surroundings;
 
-use axum::http::{Method, header};
+use axum::http::{HeaderName, Method, header};
 use model::{CollectionPath, Uuid};
 use serde_json::json;
 use store::{HistoryQuery, Page, Revision, Span, StoredJob};
@@ -23,6 +26,9 @@ use crate::problem::Problem;
 use crate::{VERSION, openapi};
 
 pub(super) use deployments::LARGEST_IMPORT;
+
+/// Says which run was begun: an extension.
+const EXECUTION_TAG: HeaderName = HeaderName::from_static("x-punctual-execution-tag");
 
 type Answered = Result<Answer, Problem>;
 
@@ -47,8 +53,9 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Jobs(path) => jobs(app, call, path).await,
         Resource::Job(path, name) => job(app, call, path, name).await,
         Resource::Run(path, name) => {
-            app.run_job(path, name).await?;
-            Ok(Answer::empty(200))
+            let tag = app.run_job(path, name).await?;
+            // The tag that the call carries and the ledger keeps, written as there.
+            Ok(Answer::empty(200).with(EXECUTION_TAG, tag.simple().to_string()))
         }
         Resource::History(path, name) => history(app, call, path, name).await,
         Resource::Groups(subscription) => groups::groups(app, call, subscription).await,
@@ -64,10 +71,13 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Operations => Ok(whole(wire::surroundings::operations())),
         Resource::Endpoints => Ok(surroundings::endpoints(call)),
         Resource::Ledger => ledger::ledger(app, call).await,
+        Resource::Overview => overview::overview(app, call).await,
         Resource::Search => search::search(app, call).await,
         Resource::Events => events::events(app, call).await,
         Resource::Preview => preview::preview(app, call),
         Resource::Upcoming => preview::upcoming(app, call).await,
+        Resource::TestCall => test_call(app, call).await,
+        Resource::Settings => settings::settings(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Nodes => nodes::nodes(app, call).await,
@@ -78,6 +88,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             let name = format!("attachment; filename=\"punctual-{}.db\"", compact(app.clock.now()));
             Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
         }
+        Resource::Keys | Resource::RotateKeys => keys::keys(app, call).await,
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
@@ -178,6 +189,19 @@ async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> A
     Ok(list(call, found, top, skip, |stored| {
         wire::history::write(&job.collection, &job.job.name, stored.serial, &stored.entry, call.dialect)
     }))
+}
+
+/// Makes a call to try it out.
+async fn test_call(app: &App, call: &Call) -> Answered {
+    call.query.only(&[])?;
+    let called = app.test_call(&call.json(app.job_bytes.saturating_mul(super::ROOM))?).await?;
+    let body = json!({
+        "success": called.outcome.success,
+        "message": called.outcome.message,
+        "startedAt": wire::date_time::write(called.started_at),
+        "durationMs": u64::try_from(called.took.as_millis()).unwrap_or(u64::MAX),
+    });
+    Ok(Answer::json(200, body).ignoring(&called.ignored))
 }
 
 /// Says what it was asked: a target to try jobs on.

@@ -5,7 +5,7 @@ use model::{CollectionPath, Occurrence};
 use super::{Answered, Call};
 use crate::app::App;
 use crate::http::answer::Answer;
-use crate::http::path::Resource;
+use crate::http::path::job_of_id;
 use crate::problem::Problem;
 
 /// The most and the usual occurrences of an answer.
@@ -42,8 +42,5 @@ const JOB_ID: &str = "the id of a job, /subscriptions/…/resourceGroups/…/pro
 /// A parameter that is the id of a job.
 pub(super) fn job_of(call: &Call, parameter: &str) -> Result<Option<(CollectionPath, String)>, Problem> {
     let Some(id) = call.query.get(parameter) else { return Ok(None) };
-    match Resource::of(id) {
-        Some(Resource::Job(path, name)) => Ok(Some((path, name))),
-        _ => Err(Problem::refused_parameter(parameter, id, JOB_ID)),
-    }
+    job_of_id(id).map(Some).ok_or_else(|| Problem::refused_parameter(parameter, id, JOB_ID))
 }

@@ -33,6 +33,8 @@ pub(crate) fn jobs() -> Vec<Value> {
     let basic = json!({"authentication": {"type": "Basic", "username": "u", "password": "s"}});
     let oauth = json!({"authentication":
         {"type": "ActiveDirectoryOAuth", "tenant": "t", "audience": "a", "clientId": "c", "secret": "s"}});
+    let hmac =
+        json!({"authentication": {"type": "Hmac", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}});
     let job = |properties: Value| json!({"properties": properties});
     vec![
         job(json!({
@@ -66,7 +68,7 @@ pub(crate) fn jobs() -> Vec<Value> {
             "action": bus("ServiceBusTopic", "serviceBusTopicMessage", "topicPath"),
         })),
         job(json!({
-            "action": get(json!({})),
+            "action": get(hmac),
             "recurrence": {"frequency": "year", "schedule": {"months": [2, 12], "monthDays": [-1, 1]}},
         })),
     ]

@@ -100,9 +100,31 @@ CREATE INDEX jobs_to_sweep ON jobs (id) WHERE sweep;
 
 CREATE TABLE definitions (
     job_id     bigint PRIMARY KEY,
-    -- JSON.
-    definition text   NOT NULL
+    -- JSON; the secrets in it are sealed.
+    definition text   NOT NULL,
+    -- Which key sealed them; NULL where it has none.
+    sealed_by  text   COLLATE "C"
 );
+CREATE INDEX definitions_sealed ON definitions (sealed_by) WHERE sealed_by IS NOT NULL;
+
+-- The keys that secrets are sealed with, or were lately. A key is known again by its proof: a value that only it opens.
+CREATE TABLE keys (
+    id    text COLLATE "C" PRIMARY KEY,
+    proof text NOT NULL
+);
+
+-- The client certificates of jobs and their error actions, so that nobody has to read all definitions to see which
+-- expires next.
+CREATE TABLE certificates (
+    job_id     bigint   NOT NULL,
+    -- 0 for the action, 1 for its error action, and so on.
+    depth      smallint NOT NULL,
+    expires_at bigint   NOT NULL,
+    subject    text     NOT NULL,
+    thumbprint text     NOT NULL,
+    PRIMARY KEY (job_id, depth)
+);
+CREATE INDEX certificates_by_end ON certificates (expires_at, job_id, depth);
 
 -- Occurrences being carried out, or waiting for their next attempt.
 CREATE TABLE executions (
@@ -130,8 +152,10 @@ CREATE TABLE executions (
     -- Until then nobody claims it: whoever got it back is about to change its job.
     kept_until timestamptz,
     -- NULL means the job's own; an execution that is under way while its job is changed gets a copy.
-    definition text
+    definition text,
+    sealed_by  text     COLLATE "C"
 );
+CREATE INDEX executions_sealed ON executions (sealed_by) WHERE sealed_by IS NOT NULL;
 CREATE INDEX executions_waiting ON executions (wake_at) WHERE claimed_by IS NULL AND wake_at IS NOT NULL;
 CREATE INDEX executions_queued ON executions (job_id, number) WHERE wake_at IS NULL;
 CREATE INDEX executions_by_job ON executions (job_id, number);
@@ -191,3 +215,27 @@ CREATE INDEX ledger_trouble_by_job ON ledger (job_id, due_at, serial) WHERE fate
 -- For dates that no partition was made for.
 CREATE TABLE history_stray PARTITION OF history DEFAULT;
 CREATE TABLE ledger_stray PARTITION OF ledger DEFAULT;
+
+-- How every minute went: what became of occurrences, and how many attempts failed. A minute is counted from 1970. Each
+-- node counts in rows of its own, so that nodes do not wait for each other.
+CREATE TABLE tallies (
+    minute          bigint NOT NULL,
+    epoch           bigint NOT NULL,
+    ran             bigint NOT NULL,
+    ran_late        bigint NOT NULL,
+    faulted         bigint NOT NULL,
+    skipped         bigint NOT NULL,
+    missed          bigint NOT NULL,
+    failed_attempts bigint NOT NULL,
+    -- In milliseconds.
+    lateness_max    bigint,
+    PRIMARY KEY (minute, epoch)
+);
+-- How many occurrences of a minute were how late, in steps of a histogram; `model::Lateness` says how wide they are.
+CREATE TABLE tallies_lateness (
+    minute bigint   NOT NULL,
+    epoch  bigint   NOT NULL,
+    step   smallint NOT NULL,
+    count  bigint   NOT NULL,
+    PRIMARY KEY (minute, epoch, step)
+);

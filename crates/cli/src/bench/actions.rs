@@ -1,0 +1,291 @@
+//! Calls a second of each kind of action, beside the bare client of the same library: what our own work costs.
+//!
+//! Both call the same sink in this process, as many at a time, with the same bytes: the sink remembers the first call of
+//! the action, and the bare client repeats it. They take turns, round by round, because the machine is never the same for
+//! long; the rates and the ratio are medians of the rounds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use actions::{ActionSettings, Actions, Endpoints, Namespace, Order, Runner, ServiceBusSettings};
+use anyhow::{Context, bail};
+use engine::SystemClock;
+use model::action::{
+    Call, HttpRequest, ServiceBusMessage, ServiceBusTransport, SharedAccessKey, StorageQueueMessage,
+};
+use model::{Clock, Secret, Uuid};
+use tokio::task::JoinSet;
+
+use super::bare::{AmqpSender, HttpClient};
+use super::report::Line;
+use super::sinks::{self, Broker, HttpSink};
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+/// As a storage queue and as Service Bus answer.
+const QUEUED: &str =
+    "HTTP/1.1 201 Created\r\ncontent-type: application/xml\r\ncontent-length: 20\r\n\r\n<QueueMessagesList/>";
+const CREATED: &str = "HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n";
+
+const BODY: &str =
+    "{\"report\": \"nightly\", \"for\": [\"sales\", \"stock\"], \"language\": \"en\", \"attempts\": 3}";
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// Of one client in one round.
+    pub(super) calls: u32,
+    pub(super) concurrency: usize,
+    pub(super) rounds: u32,
+}
+
+/// What the lines of a kind are called.
+struct Names {
+    bare: &'static str,
+    action: &'static str,
+    ratio: &'static str,
+}
+
+macro_rules! names {
+    ($kind:literal) => {
+        Names {
+            bare: concat!($kind, ", bare client"),
+            action: concat!($kind, ", action"),
+            ratio: concat!($kind, ", action of bare"),
+        }
+    };
+}
+
+/// Where everything is that is called.
+struct Sinks {
+    plain: HttpSink,
+    secure: HttpSink,
+    queue: HttpSink,
+    bus: HttpSink,
+    broker: Broker,
+    /// The certificate of the secure one.
+    root: String,
+}
+
+impl Sinks {
+    async fn start() -> anyhow::Result<Self> {
+        let (tls, root) = sinks::tls()?;
+        Ok(Self {
+            plain: HttpSink::start(OK, None).await?,
+            secure: HttpSink::start(OK, Some(tls)).await?,
+            queue: HttpSink::start(QUEUED, None).await?,
+            bus: HttpSink::start(CREATED, None).await?,
+            broker: Broker::start().await?,
+            root,
+        })
+    }
+
+    fn settings(&self) -> ActionSettings {
+        let others = Namespace {
+            rest: format!("http://{}", self.bus.address),
+            amqp: format!("amqp://{}", self.broker.address),
+            ..ServiceBusSettings::default().others
+        };
+        ActionSettings {
+            extra_roots: self.root.clone().into_bytes(),
+            storage_accounts: Endpoints {
+                pattern: format!("http://{}", self.queue.address),
+                named: BTreeMap::new(),
+            },
+            service_bus: ServiceBusSettings { others, ..ServiceBusSettings::default() },
+            ..ActionSettings::default()
+        }
+    }
+}
+
+pub(super) async fn actions(extent: Extent) -> anyhow::Result<Vec<Line>> {
+    let sinks = Sinks::start().await?;
+    let actions = Arc::new(Actions::new(sinks.settings(), Arc::new(SystemClock))?);
+    let mut lines = Vec::new();
+    for (names, call, sink, root) in [
+        (names!("HTTP"), http("http", &sinks.plain), &sinks.plain, None),
+        (names!("HTTPS"), http("https", &sinks.secure), &sinks.secure, Some(sinks.root.as_str())),
+        (names!("storage queue"), storage_queue(), &sinks.queue, None),
+        (names!("Service Bus, REST"), service_bus(ServiceBusTransport::NotSpecified), &sinks.bus, None),
+    ] {
+        let ours = Ours::new(&actions, call).await?;
+        let bare = HttpClient::new(sink, root)?;
+        let mut rounds = Rounds::default();
+        for round in 0..=extent.rounds {
+            for bare_now in turns(round) {
+                let began = SystemClock.now();
+                if bare_now {
+                    let bare = bare.clone();
+                    share(extent, move || {
+                        let bare = bare.clone();
+                        async move { bare.call().await }
+                    })
+                    .await?;
+                } else {
+                    ours.run(extent).await?;
+                }
+                rounds.note(round, bare_now, rate(extent, began));
+            }
+        }
+        lines.extend(rounds.lines(&names));
+    }
+    let ours = Ours::new(&actions, service_bus(ServiceBusTransport::Amqp)).await?;
+    let mut bare = AmqpSender::open(&sinks.broker).await?;
+    let mut rounds = Rounds::default();
+    for round in 0..=extent.rounds {
+        for bare_now in turns(round) {
+            let began = SystemClock.now();
+            if bare_now {
+                bare.send(extent.calls, extent.concurrency).await?;
+            } else {
+                ours.run(extent).await?;
+            }
+            rounds.note(round, bare_now, rate(extent, began));
+        }
+    }
+    lines.extend(rounds.lines(&names!("Service Bus, AMQP")));
+    Ok(lines)
+}
+
+/// Who goes first changes from round to round.
+fn turns(round: u32) -> [bool; 2] {
+    let bare_first = round.is_multiple_of(2);
+    [bare_first, !bare_first]
+}
+
+fn rate(extent: Extent, began: model::Timestamp) -> f64 {
+    f64::from(extent.calls) / began.duration_until(SystemClock.now()).as_secs_f64().max(1e-6)
+}
+
+/// The rates of the rounds.
+#[derive(Default)]
+struct Rounds {
+    bare: Vec<f64>,
+    action: Vec<f64>,
+}
+
+impl Rounds {
+    fn note(&mut self, round: u32, is_bare: bool, rate: f64) {
+        // In the first round connections are made and memory is found.
+        if round > 0 {
+            if is_bare { &mut self.bare } else { &mut self.action }.push(rate);
+        }
+    }
+
+    fn lines(&self, names: &Names) -> [Line; 3] {
+        let ratios = self.bare.iter().zip(&self.action).map(|(bare, action)| action / bare * 100.0);
+        [
+            Line::new(names.bare, median(self.bare.clone()), "1/s"),
+            Line::new(names.action, median(self.action.clone()), "1/s"),
+            Line::new(names.ratio, median(ratios.collect()), "%"),
+        ]
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        even if even.is_multiple_of(2) => f64::midpoint(values[middle - 1], values[middle]),
+        _ => values[middle],
+    }
+}
+
+/// An action and who carries it out.
+struct Ours {
+    actions: Arc<Actions>,
+    call: Arc<Call>,
+}
+
+impl Ours {
+    /// Makes the first call, which the sink remembers.
+    async fn new(actions: &Arc<Actions>, call: Call) -> anyhow::Result<Self> {
+        let ours = Self { actions: actions.clone(), call: Arc::new(call) };
+        attempt(&ours.actions, &ours.call).await?;
+        Ok(ours)
+    }
+
+    async fn run(&self, extent: Extent) -> anyhow::Result<()> {
+        let (actions, call) = (self.actions.clone(), self.call.clone());
+        share(extent, move || {
+            let (actions, call) = (actions.clone(), call.clone());
+            async move { attempt(&actions, &call).await }
+        })
+        .await
+    }
+}
+
+async fn attempt(actions: &Actions, call: &Call) -> anyhow::Result<()> {
+    let order = Order {
+        call,
+        collection: "bench",
+        job: "bench",
+        location: "Local",
+        expected_at: SystemClock.now(),
+        tag: Uuid::new_v4(),
+        request_id: Uuid::new_v4(),
+    };
+    let outcome = actions.run(order).await;
+    if !outcome.success {
+        bail!("an action failed: {}", outcome.message);
+    }
+    Ok(())
+}
+
+/// Makes the calls of one client and one round, so many at a time.
+async fn share<F>(extent: Extent, call: impl Fn() -> F + Clone + Send + 'static) -> anyhow::Result<()>
+where
+    F: Future<Output = anyhow::Result<()>> + Send,
+{
+    let begun = Arc::new(AtomicU32::new(0));
+    let mut callers = JoinSet::new();
+    for _ in 0..extent.concurrency {
+        let (begun, call) = (begun.clone(), call.clone());
+        callers.spawn(async move {
+            while begun.fetch_add(1, Ordering::Relaxed) < extent.calls {
+                call().await?;
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended.context("a caller ended early")??;
+    }
+    Ok(())
+}
+
+fn http(scheme: &str, sink: &HttpSink) -> Call {
+    let request = HttpRequest {
+        uri: format!("{scheme}://{}/nightly", sink.address),
+        method: "POST".into(),
+        headers: Some(vec![("content-type".into(), "application/json".into())]),
+        body: Some(BODY.into()),
+        authentication: None,
+    };
+    Call::Http { https: scheme == "https", request }
+}
+
+fn storage_queue() -> Call {
+    Call::StorageQueue(StorageQueueMessage {
+        account: "bench".into(),
+        queue: "nightly".into(),
+        sas_token: Secret::new("sv=2019-02-02&sp=a&sig=c2lnbmF0dXJl"),
+        message: Some(BODY.into()),
+        delivery: None,
+    })
+}
+
+/// Over AMQP without a key, because the broker asks for none; over REST every request is signed.
+fn service_bus(transport: ServiceBusTransport) -> Call {
+    let key = || SharedAccessKey { name: "sender".into(), key: Secret::new("a2V5") };
+    Call::ServiceBusQueue(ServiceBusMessage {
+        namespace: "bench".into(),
+        entity: "nightly".into(),
+        transport,
+        authentication: (transport != ServiceBusTransport::Amqp).then(key),
+        message: Some(BODY.into()),
+        brokered_properties: None,
+        custom_properties: None,
+    })
+}

@@ -1,0 +1,120 @@
+//! Bare clients: the libraries that the actions use, with nothing around them. They send what the sinks got first.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use fe2o3_amqp::sasl_profile::SaslProfile;
+use fe2o3_amqp::types::messaging::{Data, Message, Outcome};
+use fe2o3_amqp::{Connection, Sender, Session, connection::ConnectionHandle, session::SessionHandle};
+use http_body_util::{BodyExt, Full};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use rustls::pki_types::{CertificateDer, pem::PemObject};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::sinks::{Broker, HttpSink};
+
+/// hyper's client, and the request that it sends.
+#[derive(Clone)]
+pub(super) struct HttpClient {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    request: Arc<http::Request<Bytes>>,
+}
+
+impl HttpClient {
+    /// `root` is the certificate (PEM) of a sink that speaks TLS.
+    pub(super) fn new(sink: &HttpSink, root: Option<&str>) -> anyhow::Result<Self> {
+        let mut roots = RootCertStore::empty();
+        if let Some(root) = root {
+            roots
+                .add(CertificateDer::from_pem_slice(root.as_bytes()).context("a certificate of our own")?)?;
+        }
+        let tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
+        connector.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(connector);
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        let first = sink.first()?;
+        let scheme = if root.is_some() { "https" } else { "http" };
+        let mut request = http::Request::new(first.body);
+        *request.method_mut() = first.method;
+        *request.uri_mut() = format!("{scheme}://{}{}", sink.address, first.path).parse()?;
+        *request.headers_mut() = first.headers;
+        Ok(Self { client, request: Arc::new(request) })
+    }
+
+    pub(super) async fn call(&self) -> anyhow::Result<()> {
+        let mut request = http::Request::new(Full::new(self.request.body().clone()));
+        *request.method_mut() = self.request.method().clone();
+        *request.uri_mut() = self.request.uri().clone();
+        *request.headers_mut() = self.request.headers().clone();
+        let answer = self.client.request(request).await?;
+        if !answer.status().is_success() {
+            bail!("the sink answered {}", answer.status());
+        }
+        answer.into_body().collect().await?;
+        Ok(())
+    }
+}
+
+/// A sender of fe2o3-amqp, and the message that it sends.
+pub(super) struct AmqpSender {
+    sender: Sender,
+    message: Message<Data>,
+    _session: SessionHandle<()>,
+    _connection: ConnectionHandle<()>,
+}
+
+impl AmqpSender {
+    pub(super) async fn open(broker: &Broker) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(broker.address).await?;
+        stream.set_nodelay(true)?;
+        let mut connection = Connection::builder()
+            .container_id("bare")
+            .scheme("amqp")
+            .max_frame_size(64 * 1024)
+            .sasl_profile(SaslProfile::Anonymous)
+            .open_with_stream(stream)
+            .await?;
+        let mut session = Session::begin(&mut connection).await?;
+        let sender = Sender::attach(&mut session, "bare", "bench").await?;
+        Ok(Self { sender, message: broker.first()?, _session: session, _connection: connection })
+    }
+
+    /// Sends so many messages, of which so many may be unacknowledged at a time.
+    pub(super) async fn send(&mut self, calls: u32, concurrency: usize) -> anyhow::Result<()> {
+        let mut waits = JoinSet::new();
+        for _ in 0..calls {
+            while waits.len() >= concurrency {
+                accepted(waits.join_next().await)?;
+            }
+            waits.spawn(self.sender.send_batchable(self.message.clone()).await?);
+        }
+        while !waits.is_empty() {
+            accepted(waits.join_next().await)?;
+        }
+        Ok(())
+    }
+}
+
+type Acknowledged = Result<Result<Outcome, fe2o3_amqp::link::SendError>, tokio::task::JoinError>;
+
+fn accepted(ended: Option<Acknowledged>) -> anyhow::Result<()> {
+    match ended.context("no message is on the way")?? {
+        Ok(Outcome::Accepted(_)) => Ok(()),
+        Ok(other) => bail!("the broker said {other:?}"),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,93 @@
+//! `punctual job show`: what a job does, when it runs, how it went.
+
+use std::io;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::action::in_words;
+use super::timing;
+use crate::output::{Format, Output, text, time};
+use crate::target::{self, InCollection, own_name};
+
+/// How many runs to come are shown.
+const NEXT_RUNS: usize = 3;
+
+/// The options of `job show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  punctual job show report\n  punctual job show report --json")]
+pub(crate) struct Options {
+    /// Which job
+    #[arg(value_parser = target::name, add = crate::completions::jobs())]
+    name: String,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    place: InCollection,
+}
+
+pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
+    let target = options.place.resolve()?;
+    let job = target.client.get(&target.job(&options.name, "")).await?.body;
+    let name = own_name(&job);
+    Output::new(options.format).thing(&job, &name, |out| {
+        let properties = &job["properties"];
+        out.field("name", &name)?;
+        out.field("id", &text(&job["id"]))?;
+        out.field("state", &text(&properties["state"]))?;
+        out.field("action", &in_words(&properties["action"]))?;
+        out.field("retries", &retries(&properties["action"]["retryPolicy"]))?;
+        if properties["action"]["errorAction"].is_object() {
+            out.field("on error", &in_words(&properties["action"]["errorAction"]))?;
+        }
+        if let Ok(rule) = timing::rule(&job, crate::now()) {
+            out.field("when", &rule.describe())?;
+        }
+        for (label, member) in [("starts", "startTime"), ("catch up", "catchUp"), ("overlap", "overlap")] {
+            if !properties[member].is_null() {
+                out.field(label, &text(&properties[member]))?;
+            }
+        }
+        let status = &properties["status"];
+        out.field("next run", &time(&status["nextExecutionTime"]))?;
+        out.field("last run", &time(&status["lastExecutionTime"]))?;
+        if status.is_object() {
+            let [runs, failures, faulted] =
+                ["executionCount", "failureCount", "faultedCount"].map(|member| text(&status[member]));
+            out.field(
+                "so far",
+                &format!("{runs} runs, {failures} attempts failed, {faulted} runs for good"),
+            )?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn retries(policy: &Value) -> String {
+    match policy["retryType"].as_str() {
+        None => "as the plan says".to_owned(),
+        Some(kind) if kind.eq_ignore_ascii_case("none") => "none".to_owned(),
+        Some(_) => {
+            let count = policy["retryCount"].as_u64().map_or("some".to_owned(), |count| count.to_string());
+            match policy["retryInterval"].as_str() {
+                Some(interval) => format!("{count}, after {interval}"),
+                None => count,
+            }
+        }
+    }
+}
+
+/// The sentence and the next runs of a job that was just written.
+pub(super) fn when(out: &mut Output, job: &Value) -> io::Result<()> {
+    let Ok(rule) = timing::rule(job, crate::now()) else { return Ok(()) };
+    out.line(&format!("{}.", rule.describe()))?;
+    if job["properties"]["state"].as_str().is_some_and(|state| state.eq_ignore_ascii_case("disabled")) {
+        return out.line("It is disabled: `punctual job enable` lets it run");
+    }
+    let next = timing::next_runs(&rule, NEXT_RUNS);
+    for (i, run) in next.iter().enumerate() {
+        out.field(if i == 0 { "next runs" } else { "" }, run)?;
+    }
+    Ok(())
+}

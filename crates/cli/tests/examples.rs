@@ -1,0 +1,172 @@
+//! Every command's help has examples, and they work: each is run, in order, beside a server that holds a few things.
+//!
+//! A new command without examples fails this test, and so does an example that does not do what it shows.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod running;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use running::Server;
+use serde_json::json;
+
+/// What examples mean by the usual address.
+const USUAL: &str = "127.0.0.1:8042";
+
+const COLLECTIONS: &str =
+    "/subscriptions/default/resourceGroups/default/providers/Microsoft.Scheduler/jobCollections";
+const VERSION: &str = "api-version=2016-03-01";
+
+/// The names of the commands below one, from its help; none for a command that does something itself.
+fn below(path: &[String]) -> (String, Vec<String>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_punctual")).args(path).arg("--help").output().expect("run");
+    assert!(output.status.success(), "{path:?} has no help");
+    let help = String::from_utf8(output.stdout).expect("UTF-8");
+    let commands = help.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next();
+    let names = commands.into_iter().flat_map(str::lines).filter_map(|line| {
+        let is_command = line.starts_with("  ") && !line.starts_with("   ");
+        line.split_whitespace().next().filter(|name| is_command && *name != "help").map(str::to_owned)
+    });
+    let names = names.collect();
+    (help, names)
+}
+
+/// Every command that does something, with its help.
+fn commands() -> Vec<(Vec<String>, String)> {
+    let (mut found, mut open) = (Vec::new(), vec![Vec::new()]);
+    while let Some(path) = open.pop() {
+        let (help, names) = below(&path);
+        if names.is_empty() {
+            found.push((path, help));
+            continue;
+        }
+        for name in names.into_iter().rev() {
+            open.push([path.clone(), vec![name]].concat());
+        }
+    }
+    found
+}
+
+fn examples(help: &str) -> Vec<&str> {
+    let block = help.split("Examples:\n").nth(1).unwrap_or_default();
+    block.lines().take_while(|line| line.starts_with("  ")).map(str::trim).collect()
+}
+
+/// What the examples speak of.
+fn furnish(server: &Server, folder: &Path) {
+    for name in ["default", "billing", "old"] {
+        assert_eq!(server.call("PUT", &format!("{COLLECTIONS}/{name}?{VERSION}"), Some(&json!({}))).0, 201);
+    }
+    let job = json!({"properties": {
+        "startTime": "2028-01-01T00:00:00Z",
+        "action": {"type": "Http", "request":
+            {"method": "GET", "uri": format!("http://{}/api/echo", server.address)}},
+        "recurrence": {"frequency": "day", "interval": 1}}});
+    for name in ["report", "mail"] {
+        assert_eq!(
+            server.call("PUT", &format!("{COLLECTIONS}/default/jobs/{name}?{VERSION}"), Some(&job)).0,
+            201
+        );
+    }
+    let template = json!({
+        "$schema": "https://schema.management.azure.com/schemas/2015-01-01/deploymentTemplate.json#",
+        "contentVersion": "1.0.0.0",
+        "parameters": {"password": {"type": "secureString", "defaultValue": "x"}},
+        "resources": [
+            {"type": "Microsoft.Scheduler/jobCollections", "name": "imported", "apiVersion": "2016-03-01",
+             "location": "westus", "properties": {}}]});
+    for (name, content) in [
+        ("job.json", job.to_string()),
+        ("template.json", template.to_string()),
+        ("production.json", json!({"parameters": {}}).to_string()),
+        ("punctual.toml", "[log]\nlevel = \"warn\"\n".to_owned()),
+    ] {
+        fs::write(folder.join(name), content).expect("written");
+    }
+}
+
+fn shell(line: &str, server: &Server, folder: &Path) -> Command {
+    let binaries = Path::new(env!("CARGO_BIN_EXE_punctual")).parent().expect("a folder");
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("bash");
+    command
+        .args(["-euo", "pipefail", "-c", &line.replace(USUAL, &server.address.to_string())])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("HOME", folder)
+        .env_remove("XDG_CONFIG_HOME")
+        .env("TMPDIR", folder)
+        .env("PUNCTUAL_SERVER", format!("http://{}", server.address))
+        .env("EDITOR", "true")
+        .env("PASSWORD", "a word")
+        .env("SECRET", "a word");
+    command
+}
+
+/// Starts what runs until it is told to stop, and stops it as Ctrl-C does once it has said something.
+fn start_and_stop(line: &str, server: &Server, folder: &Path) {
+    // The words of the example, in the test's own corner of the machine.
+    let line =
+        line.replace("127.0.0.1:9000", "127.0.0.1:0").replace("/tmp/", &format!("{}/", folder.display()));
+    let mut command = shell(&format!("exec {line}"), server, folder);
+    if line.starts_with("punctual serve") {
+        command.envs([("PUNCTUAL_LISTEN", "127.0.0.1:0"), ("PUNCTUAL_LOG_LEVEL", "error")]);
+    }
+    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let (lines, said) = mpsc::channel();
+    let out = BufReader::new(process.stdout.take().expect("piped"));
+    let reader =
+        thread::spawn(move || out.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+    // There is something to watch only when something runs.
+    let run = format!("{COLLECTIONS}/default/jobs/report/run?{VERSION}");
+    running::until(&format!("the first line of {line}"), || {
+        if line.starts_with("punctual job watch") {
+            assert_eq!(server.call("POST", &run, None).0, 200);
+        }
+        said.recv_timeout(Duration::from_millis(300)).is_ok()
+    });
+    if !line.contains("--runs") {
+        let id = process.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("run").success());
+    }
+    let status = process.wait().expect("waited for");
+    let mut errors = String::new();
+    process.stderr.take().expect("piped").read_to_string(&mut errors).expect("read");
+    assert!(status.success(), "{line}: {status}\n{errors}");
+    reader.join().expect("read to the end");
+}
+
+#[test]
+fn every_command_has_examples_that_work() {
+    let commands = commands();
+    assert!(commands.len() > 25, "the walk found {} commands", commands.len());
+    for (path, help) in &commands {
+        let name = path.join(" ");
+        let examples = examples(help);
+        assert!(!examples.is_empty(), "`punctual {name} --help` shows no example");
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = Server::start(&folder.path().join("data"), &[]);
+        furnish(&server, folder.path());
+        if name.starts_with("context") {
+            let stored = shell("punctual context set home", &server, folder.path()).output().expect("run");
+            assert!(stored.status.success());
+        }
+        for line in examples {
+            assert!(line.contains(&format!("punctual {name}")), "{line} is no example of {name}");
+            if name == "serve" || name == "job watch" {
+                start_and_stop(line, &server, folder.path());
+                continue;
+            }
+            let output = shell(line, &server, folder.path()).output().expect("run");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "$ {line}\n{said}{}", output.status);
+        }
+        server.kill();
+    }
+}

@@ -1,0 +1,83 @@
+//! One call, now, outside of any job: to see whether it works before it is kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actions::{Order, Runner};
+use model::{Outcome, Plan, Timestamp, Uuid};
+use recurrence::{Fault, Faults};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::{App, Result};
+use crate::http::job_of_id;
+use crate::problem::Problem;
+
+/// How many such calls may be under way.
+const MOST: usize = 16;
+
+/// Who makes calls to try out.
+pub struct Trials {
+    runner: Arc<dyn Runner>,
+    places: Semaphore,
+}
+
+/// A call that was made.
+#[derive(Debug)]
+pub struct Called {
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// How it went.
+    pub outcome: Outcome,
+    /// The paths of members of the request that mean nothing.
+    pub ignored: Vec<String>,
+}
+
+impl Trials {
+    /// With the runner that jobs have, so that what works here works there.
+    pub fn new(runner: Arc<dyn Runner>) -> Self {
+        Self { runner, places: Semaphore::new(MOST) }
+    }
+}
+
+impl App {
+    /// Makes one call. The limits of jobs hold, and with a job those of its plan; nothing is kept.
+    pub async fn test_call(&self, body: &Value) -> Result<Called> {
+        let stored = match wire::job::job_of_test_call(body) {
+            None => None,
+            Some(id) => {
+                let allowed = "the id of a job";
+                let (path, name) = job_of_id(id)
+                    .ok_or_else(|| Problem::faulty(Fault::new("job", format!("'{id}'"), allowed).into()))?;
+                let collection = self.collection(&path).await?.collection;
+                Some((collection, self.job(&path, &name).await?.job))
+            }
+        };
+        let definition = stored.as_ref().map(|(_, job)| &job.definition);
+        let call = wire::job::test_call(body, definition).map_err(Problem::faulty)?;
+        let plan = stored.as_ref().map_or(Plan::Standard, |(collection, _)| collection.plan);
+        let mut faults = model::admission::check_action(&call.action, self.plans.limits(plan), &self.limits);
+        let now = self.clock.now();
+        faults.extend(model::admission::expired(&call.action, None, now));
+        Faults::check(faults).map_err(Problem::faulty)?;
+
+        let trials = self.trials.as_ref().ok_or_else(|| Problem::busy("This server makes no calls."))?;
+        let _place = trials.places.try_acquire().map_err(|_| {
+            Problem::busy(format!("{MOST} test calls are under way already; try again when one has ended."))
+        })?;
+        let order = Order {
+            call: &call.action.call,
+            collection: stored.as_ref().map_or("test", |(collection, _)| &collection.path.name),
+            job: stored.as_ref().map_or("test", |(_, job)| &job.name),
+            location: stored.as_ref().map_or("Local", |(collection, _)| &collection.location),
+            expected_at: now,
+            tag: Uuid::new_v4(),
+            request_id: Uuid::new_v4(),
+        };
+        let outcome = trials.runner.run(order).await;
+        let took = Duration::try_from(now.duration_until(self.clock.now())).unwrap_or_default();
+        Ok(Called { started_at: now, took, outcome, ignored: call.ignored })
+    }
+}

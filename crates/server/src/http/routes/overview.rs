@@ -1,0 +1,74 @@
+//! The overview: all at a glance.
+
+use model::Tally;
+use serde_json::{Value, json};
+use store::{StoredJob, StoredLedger};
+use wire::date_time;
+
+use super::search::choice;
+use super::{Answered, Call};
+use crate::VERSION;
+use crate::app::App;
+use crate::app::overview::Lookback;
+use crate::http::answer::Answer;
+
+/// The most attempts under way that are named.
+const RUNNING: usize = 20;
+
+pub(super) async fn overview(app: &App, call: &Call) -> Answered {
+    call.query.only(&["span"])?;
+    let lookback = call.query.get("span").map(|text| choice("span", text, &Lookback::NAMES)).transpose()?;
+    let lookback = lookback.unwrap_or_default();
+    let overview = app.overview(lookback).await?;
+    let mut totals = Tally::default();
+    for part in &overview.parts {
+        totals.add(&part.tally);
+    }
+    let buckets = overview.parts.iter().map(|part| {
+        let mut bucket = wire::tally::write(&part.tally);
+        bucket.shift_insert(0, "at".to_owned(), date_time::write(part.at).into());
+        Value::from(bucket)
+    });
+    let running = app.live.under_way.oldest(RUNNING);
+    let running = running.iter().map(|begun| {
+        let job = &begun.job;
+        Value::from(wire::live::attempt(&job.collection, &job.name, &begun.execution, begun.started_at))
+    });
+    let not_run = overview
+        .not_run
+        .iter()
+        .map(|StoredLedger { collection, job, entry, .. }| wire::ledger::write(collection, job, entry));
+    let jobs = &overview.jobs;
+    Ok(Answer::json(
+        200,
+        json!({
+            "now": date_time::write(overview.now),
+            "startedAt": date_time::write(app.started_at),
+            "version": VERSION,
+            "span": lookback.name(),
+            "collections": overview.collections,
+            "jobs": {
+                "enabled": jobs.enabled,
+                "disabled": jobs.disabled,
+                "completed": jobs.completed,
+                "faulted": jobs.faulted,
+            },
+            "running": app.live.under_way.count(),
+            "bucketSeconds": lookback.parts().1,
+            "buckets": buckets.collect::<Vec<_>>(),
+            "totals": wire::tally::write(&totals),
+            "runningNow": running.collect::<Vec<_>>(),
+            "next": overview.next.iter().map(next).collect::<Vec<_>>(),
+            "notRun": not_run.collect::<Vec<_>>(),
+        }),
+    ))
+}
+
+fn next(stored: &StoredJob) -> Value {
+    json!({
+        "id": wire::path::job_id(&stored.collection, &stored.job.name),
+        "collection": stored.collection.name,
+        "job": stored.job.name,
+        "at": stored.job.next_at.map(date_time::write),
+    })
+}

@@ -1,0 +1,54 @@
+//! The client certificates of jobs: which expire next.
+
+use model::{Collection, Definition};
+use rusqlite::{Connection, params};
+
+use super::columns::instant_of;
+use super::fault::Outcome;
+use crate::StoredCertificate;
+use crate::codec::{from_json, ticks};
+use crate::rows::certificates_of;
+
+/// Lists the certificates of a job's definition, in place of those that were listed. They go with the definition.
+pub(super) fn list(db: &Connection, job: i64, definition: &Definition) -> Outcome<()> {
+    db.prepare_cached("DELETE FROM certificates WHERE job_id = ?1")?.execute(params![job])?;
+    for (depth, certificate) in certificates_of(definition) {
+        db.prepare_cached(
+            "INSERT INTO certificates (job_id, depth, expires_at, subject, thumbprint)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            job,
+            depth,
+            ticks(certificate.expiration),
+            certificate.subject,
+            certificate.thumbprint
+        ])?;
+    }
+    Ok(())
+}
+
+/// See [`Store::certificates`](crate::Store::certificates).
+pub(super) fn certificates(db: &Connection, top: u32) -> Outcome<Vec<StoredCertificate>> {
+    let mut statement = db.prepare_cached(
+        "SELECT j.name, c.id, c.document, l.expires_at, l.subject, l.thumbprint
+         FROM (SELECT * FROM certificates INDEXED BY certificates_by_end
+               ORDER BY expires_at, job_id, depth LIMIT ?1) l
+         JOIN jobs j ON j.id = l.job_id
+         JOIN collections c ON c.id = j.collection_id
+         ORDER BY l.expires_at, l.job_id, l.depth",
+    )?;
+    let mut rows = statement.query(params![top])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, document): (i64, String) = (row.get(1)?, row.get(2)?);
+        found.push(StoredCertificate {
+            collection: from_json::<Collection>(&document, "collections.document", id)?.path,
+            job: row.get(0)?,
+            expiration: instant_of(row, 3)?,
+            subject: row.get(4)?,
+            thumbprint: row.get(5)?,
+        });
+    }
+    Ok(found)
+}

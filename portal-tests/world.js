@@ -1,0 +1,171 @@
+'use strict';
+// The world of a test: the real binary on a free port, a real target that can be broken, and a browser that notes everything
+// that must not happen.
+
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const http = require('node:http');
+const os = require('node:os');
+const path = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { chromium } = require('playwright-core');
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+];
+/** The longest that a condition may take to come true, in milliseconds: far more than it needs. */
+const PATIENCE = 30_000;
+
+/** Waits for a condition. */
+async function until(what, condition, patience = PATIENCE) {
+  const deadline = performance.now() + patience;
+  for (;;) {
+    const found = await condition();
+    if (found) return found;
+    if (performance.now() > deadline) throw new Error(`after ${patience} ms still not so: ${what}`);
+    await sleep(50);
+  }
+}
+
+/** A server that runs until `stop`. */
+async function startServer(more = []) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'punctual-portal-'));
+  const log = fs.openSync(path.join(folder, 'log'), 'w');
+  // What the reader's machine adds to the environment must not decide what the server does.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PUNCTUAL_')));
+  const child = spawn(
+    process.env.BINARY,
+    ['serve', '--listen', '127.0.0.1:0', '--data', path.join(folder, 'data'), ...more],
+    { stdio: ['ignore', 'pipe', log], env },
+  );
+  const said = await new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (piece) => {
+      text += piece;
+      if (text.includes('\n')) resolve(text);
+    });
+    child.on('exit', (status) =>
+      reject(new Error(`the server ended with ${status}: ${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`)),
+    );
+  });
+  const url = / serves (http:\/\/\S+)/.exec(said)[1];
+  const ended = once(child, 'exit');
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGTERM');
+      const [status] = await ended;
+      const wrong = fs
+        .readFileSync(path.join(folder, 'log'), 'utf8')
+        .split('\n')
+        .filter((line) => / ERROR |panicked/.test(line));
+      fs.rmSync(folder, { recursive: true, force: true });
+      if (status !== 0 || wrong.length)
+        throw new Error(`the server ended with ${status}; its log: ${wrong.join('\n')}`);
+    },
+  };
+}
+
+/** A target: answers what `answer` says, and keeps what it was asked. */
+async function startTarget() {
+  const target = { status: 200, body: 'thank you', calls: [] };
+  const server = http.createServer((request, response) => {
+    let body = '';
+    request.on('data', (piece) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      target.calls.push({ method: request.method, path: request.url, headers: request.headers, body });
+      response.writeHead(target.status, { 'content-type': 'text/plain; charset=utf-8' });
+      response.end(target.body);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  target.url = `http://127.0.0.1:${server.address().port}`;
+  target.stop = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return target;
+}
+
+/** A browser; `page()` opens one that notes what must not happen. */
+async function startBrowser() {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
+  return {
+    stop: () => browser.close(),
+    page: async (url, { width = 1280, height = 800, scheme = 'light', expected = [] } = {}) => {
+      const context = await browser.newContext({
+        baseURL: url,
+        viewport: { width, height },
+        colorScheme: scheme,
+        reducedMotion: 'reduce',
+        timezoneId: 'Europe/Berlin',
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
+      const page = await context.newPage();
+      page.setDefaultTimeout(PATIENCE);
+      const wrong = [];
+      const origin = new URL(url).origin;
+      page.on('console', (message) => {
+        if (!['error', 'warning'].includes(message.type())) return;
+        const text = `${message.text()} ${message.location().url ?? ''}`;
+        // A refusal that a test asks for is written to the console by the browser itself.
+        if (!expected.some((known) => known.test(text))) wrong.push(`console: ${text}`);
+      });
+      page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));
+      page.on('request', (request) => {
+        const asked = new URL(request.url());
+        if (asked.protocol.startsWith('http') && asked.origin !== origin) wrong.push(`request to ${asked.origin}`);
+      });
+      await context.addInitScript(() => {
+        addEventListener('securitypolicyviolation', (event) =>
+          console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+        );
+      });
+      page.wrong = wrong;
+      page.expected = expected;
+      return page;
+    },
+  };
+}
+
+/** The API, as a client that is no browser uses it. */
+function client(url) {
+  const call = async (method, where, body) => {
+    const response = await fetch(url + where, {
+      method,
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text ? JSON.parse(text) : null };
+  };
+  const base = (names) =>
+    `/subscriptions/${names.subscription ?? 's'}/resourceGroups/${names.group ?? 'g'}/providers/Microsoft.Scheduler/jobCollections/${names.collection}`;
+  const version = 'api-version=2016-03-01';
+  const done = async (method, where, body) => {
+    const answer = await call(method, where, body);
+    if (answer.status >= 300) throw new Error(`${method} ${where}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  return {
+    call,
+    collection: (names, body = {}) => done('PUT', `${base(names)}?${version}`, { location: 'Local', ...body }),
+    job: (names, body) => done('PUT', `${base(names)}/jobs/${names.job}?${version}`, body),
+    read: (names) => call('GET', `${base(names)}${names.job ? `/jobs/${names.job}` : ''}?${version}`),
+    run: (names) => done('POST', `${base(names)}/jobs/${names.job}/run?${version}`),
+    history: async (names) => (await done('GET', `${base(names)}/jobs/${names.job}/history?${version}`)).value,
+  };
+}
+
+module.exports = { client, startBrowser, startServer, startTarget, until };

@@ -22,7 +22,7 @@ test('a newcomer makes a job by clicking, and sees it live', async (t) => {
   const page = await browser.page(server.url);
   const api = client(server.url);
   await page.goto('/');
-  await page.getByText('Nothing is scheduled yet').waitFor();
+  await page.getByRole('main').getByText('Nothing is scheduled yet').waitFor();
   await page.evaluate(() => {
     window.sameDocument = true;
   });

@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
 const { client, startBrowser, startServer, startTarget, until } = require('./world.js');
 
 /** The most bytes of a picture. */
@@ -20,7 +21,10 @@ function jobs(url) {
   });
   return {
     'capture-payments': job(http('/payments/capture'), { frequency: 'minute', interval: 1 }),
-    'sync-stock': job(http('/stock/sync'), { frequency: 'minute', interval: 1 }),
+    'sync-stock': job(
+      { ...http('/stock/sync'), retryPolicy: { retryType: 'fixed', retryInterval: 'PT15S', retryCount: 2 } },
+      { frequency: 'minute', interval: 1 },
+    ),
     'refresh-exchange-rates': job(http('/rates'), { frequency: 'minute', interval: 5 }),
     'invoices-on-the-last-workday': job(
       http('/invoices', { headers: { 'Content-Type': 'application/json' }, body: '{"kind": "monthly"}' }),
@@ -72,35 +76,30 @@ async function main() {
   for (const [name, body] of Object.entries(all)) await api.job({ ...place, job: name }, body);
   await api.job({ ...place, group: 'staging', collection: 'trials', job: 'hello' }, all['nightly-backup']);
 
-  // Runs, one after the other; some fail.
-  const finished = async (job, known) =>
-    until(`${job} has run`, async () => (await api.history({ ...place, job })).length > known);
-  for (let round = 0; round < 25; round += 1) {
-    for (const job of ['capture-payments', 'sync-stock']) {
-      const known = (await api.history({ ...place, job })).length;
-      await api.run({ ...place, job });
-      await finished(job, known);
-    }
+  // The company at work: now and then a target is away.
+  const deadline = Date.now() + Number(process.env.MINUTES ?? 10) * 60_000;
+  const frequent = ['capture-payments', 'sync-stock', 'refresh-exchange-rates'];
+  for (let round = 0; Date.now() < deadline || round < 20; round += 1) {
+    if (round % 15 === 10) target.failing.add('/stock/sync');
+    else if (round % 15 === 12) target.failing.delete('/stock/sync');
+    const name = frequent[round % frequent.length];
+    const known = (await api.history({ ...place, job: name })).length;
+    await api.run({ ...place, job: name });
+    await until(`${name} has run`, async () => (await api.history({ ...place, job: name })).length > known);
+    if (Date.now() < deadline) await sleep(4000 + ((round * 7919) % 5000));
   }
-  target.status = 503;
-  target.body = 'warehouse is closed for stocktaking';
+  target.failing.add('/warehouse');
+  target.body = 'closed for stocktaking';
   await api.run({ ...place, job: 'push-to-warehouse' });
-  await until(
-    'the retries are used up',
-    async () => (await api.history({ ...place, job: 'push-to-warehouse' })).length >= 3,
-    60_000,
-  );
-  target.status = 200;
-  target.body = '{"accepted": true}';
-  await api.run({ ...place, job: 'push-to-warehouse' });
-  await finished('push-to-warehouse', 3);
+  const lost = async () => (await api.call('GET', '/api/overview?span=hour')).body.totals.faulted;
+  await until('the retries are used up', async () => (await lost()) > 0, 60_000);
 
   const job = '/ui/job/contoso/production/billing';
   const pictures = [
     ['home', '/', '.plot', { height: 860 }],
     ['home-dark', '/', '.plot', { scheme: 'dark', height: 860 }],
     ['jobs', '/ui/jobs', 'table.jobs tbody tr', { height: 760 }],
-    ['job', `${job}/push-to-warehouse`, '.timeline', { height: 860 }],
+    ['job', `${job}/sync-stock`, '.timeline', { height: 860 }],
     ['history', `${job}/push-to-warehouse/history`, 'table.history tbody tr', { height: 760, open: true }],
     ['schedule', `${job}/remind-of-open-invoices/schedule`, '.year', { height: 860 }],
     [

@@ -6,6 +6,22 @@ const { test } = require('node:test');
 
 const load = (name) => import(`${process.env.PORTAL}/${name}`);
 
+test('names are found in ids by their place', async () => {
+  const { idOf, namesOf, pageOf, scheduler } = await load('api.js');
+  const names = { subscription: 'resourceGroups', group: 'jobs', collection: 'jobs', job: 'jobCollections' };
+  assert.deepEqual(namesOf(idOf(names)), names);
+  assert.deepEqual(namesOf(idOf({ ...names, job: undefined })), { ...names, job: undefined });
+  assert.deepEqual(namesOf('/SUBSCRIPTIONS/s'), {
+    subscription: 's',
+    group: undefined,
+    collection: undefined,
+    job: undefined,
+  });
+  assert.equal(namesOf('nonsense').subscription, undefined);
+  assert.equal(pageOf(idOf(names), 'history'), '/ui/job/resourceGroups/jobs/jobs/jobCollections/history');
+  assert.ok(scheduler(idOf({ ...names, group: 'a b(1)' })).includes('/resourceGroups/a%20b(1)/'));
+});
+
 test('a member is set, and removed with what it leaves empty', async () => {
   const { at, put } = await load('job/draft.js');
   const draft = { properties: { recurrence: { frequency: 'day', unknown: { kept: true } } } };

@@ -41,11 +41,11 @@ async function startServer(more = []) {
   const log = fs.openSync(path.join(folder, 'log'), 'w');
   // What the reader's machine adds to the environment must not decide what the server does.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PUNCTUAL_')));
-  const child = spawn(
-    process.env.BINARY,
-    ['serve', '--listen', '127.0.0.1:0', '--data', path.join(folder, 'data'), ...more],
-    { stdio: ['ignore', 'pipe', log], env },
-  );
+  const child = spawn(process.env.BINARY, ['serve', '--listen', '127.0.0.1:0', '--data', 'punctual-data', ...more], {
+    stdio: ['ignore', 'pipe', log],
+    cwd: folder,
+    env,
+  });
   const said = await new Promise((resolve, reject) => {
     let text = '';
     child.stdout.on('data', (piece) => {
@@ -76,7 +76,7 @@ async function startServer(more = []) {
 
 /** A target: answers what `answer` says, and keeps what it was asked. */
 async function startTarget() {
-  const target = { status: 200, body: 'thank you', calls: [] };
+  const target = { status: 200, body: 'thank you', calls: [], failing: new Set() };
   const server = http.createServer((request, response) => {
     let body = '';
     request.on('data', (piece) => {
@@ -84,7 +84,9 @@ async function startTarget() {
     });
     request.on('end', () => {
       target.calls.push({ method: request.method, path: request.url, headers: request.headers, body });
-      response.writeHead(target.status, { 'content-type': 'text/plain; charset=utf-8' });
+      response.writeHead(target.failing.has(request.url) ? 503 : target.status, {
+        'content-type': 'text/plain; charset=utf-8',
+      });
       response.end(target.body);
     });
   });

@@ -313,8 +313,8 @@ def rabbit(clients, folder, queues):
     return Rabbit(clients, folder, queues)
 
 
-def retries(count):
-    return {"retryType": "fixed", "retryInterval": "PT1S", "retryCount": count}
+def retries(count, seconds=1):
+    return {"retryType": "fixed", "retryInterval": f"PT{seconds}S", "retryCount": count}
 
 
 def decoded(texts):

@@ -305,10 +305,8 @@ fn shells_are_told_the_names_of_jobs() {
         let script = session.run(&format!("punctual completions {shell}"));
         assert!(String::from_utf8_lossy(&script.stdout).contains("PUNCTUAL_COMPLETE"), "{shell}");
     }
-    let asked = session.run(
-        "set +u; source <(punctual completions bash); COMP_WORDS=(punctual job show ni); COMP_CWORD=3; \
-         COMP_TYPE=9 _clap_complete_punctual punctual ni show; echo ${COMPREPLY[@]}",
-    );
-    let said = String::from_utf8_lossy(&asked.stdout);
-    assert_eq!(said.trim(), "nightly", "{}", String::from_utf8_lossy(&asked.stderr));
+    let ask = "set +u; source <(punctual completions bash); COMP_WORDS=(punctual job show ni); COMP_CWORD=3; \
+               COMP_TYPE=9 _clap_complete_punctual punctual ni show; echo ${COMPREPLY[@]}";
+    // Nobody at a prompt waits long, so on a busy machine an answer may come too late and is left out.
+    running::until("the name of the job", || session.run(ask).stdout == b"nightly\n");
 }

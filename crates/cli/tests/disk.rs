@@ -211,7 +211,7 @@ fn exchange(address: SocketAddr, method: &str, path: &str, body: &Value) -> (u16
     let mut stream = TcpStream::connect(address).expect("connected");
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
     )

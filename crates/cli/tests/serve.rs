@@ -114,7 +114,8 @@ fn two_writers_with_the_same_etag_one_wins() {
 }
 
 fn tag_of(server: &Server, path: &str) -> String {
-    exchange(server.address, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"))
+    let address = server.address;
+    exchange(address, &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"))
         .lines()
         .find_map(|line| line.strip_prefix("etag: "))
         .expect("an etag")
@@ -124,7 +125,7 @@ fn tag_of(server: &Server, path: &str) -> String {
 fn put_if_match(address: std::net::SocketAddr, path: &str, etag: &str, body: &Value) -> u16 {
     let body = body.to_string();
     let request = format!(
-        "PUT {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nif-match: {etag}\r\ncontent-type: application/json\r\n\
+        "PUT {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nif-match: {etag}\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
     );

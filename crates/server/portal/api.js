@@ -62,19 +62,13 @@ export function query(parameters) {
   return given.length ? `?${new URLSearchParams(given)}` : '';
 }
 
-/** The names in an id. */
+const ID =
+  /^\/subscriptions\/([^/]+)(?:\/resourceGroups\/([^/]+)(?:\/providers\/[^/]+\/jobCollections\/([^/]+)(?:\/jobs\/([^/]+))?)?)?/i;
+
+/** The names in an id. They are found by their place: a collection may be called `jobs`. */
 export function namesOf(id) {
-  const parts = String(id).split('/');
-  const after = (word) => {
-    const at = parts.findIndex((part) => part.toLowerCase() === word);
-    return at < 0 ? undefined : parts[at + 1];
-  };
-  return {
-    subscription: after('subscriptions'),
-    group: after('resourcegroups'),
-    collection: after('jobcollections'),
-    job: after('jobs'),
-  };
+  const [, subscription, group, collection, job] = ID.exec(String(id)) ?? [];
+  return { subscription, group, collection, job };
 }
 
 /** The id of a collection or, with a job's name, of a job. */

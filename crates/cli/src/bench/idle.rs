@@ -5,6 +5,7 @@ use std::time::Duration;
 use engine::SystemClock;
 use jiff::SignedDuration;
 use model::Clock;
+use store::{Key, Keyring};
 
 use super::lead;
 use super::report::{self, Line};
@@ -33,12 +34,13 @@ pub(super) async fn idle(jobs: u32) -> anyhow::Result<Vec<Line>> {
     let folder = tempfile::tempdir()?;
     let nobody = Target::start().await?.address;
     let far = SystemClock.now() + SignedDuration::from_hours(24 * 300);
+    let keyring = Keyring::new(Key::generate()?, []);
     let written = {
-        let world = World::open(folder.path())?;
+        let world = World::open_with(folder.path(), keyring.clone())?;
         world.write_jobs((0..jobs).map(|_| (far, nobody)), jobs).await?
     };
     let opening = SystemClock.now();
-    let world = World::open(folder.path())?;
+    let world = World::open_with(folder.path(), keyring)?;
     let engine = world.run()?;
     let opened = opening.duration_until(SystemClock.now()).as_secs_f64();
     let after_start = cpu_during(AFTER_START).await;

@@ -31,10 +31,15 @@ pub(super) struct World {
 }
 
 impl World {
+    /// Opens a store that nobody opens again.
     pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
+        Self::open_with(folder, Keyring::new(Key::generate()?, []))
+    }
+
+    /// Opens a store with its keys.
+    pub(super) fn open_with(folder: &Path, keyring: Keyring) -> anyhow::Result<Self> {
         let file = folder.join("punctual.db");
-        // Nobody opens it again.
-        let settings = SqliteSettings::new(Keyring::new(Key::generate()?, []));
+        let settings = SqliteSettings::new(keyring);
         let store = SqliteStore::open(file, settings, SystemClock.now())?;
         Ok(Self { store: Arc::new(store) })
     }

@@ -165,6 +165,7 @@ export function recurrenceForm(place, draft, changed) {
       list('On days', 'monthDays', days, {
         columns: 8,
         typed: true,
+        example: '1, 15, -1',
         hint: 'Negative ones count from the end: -1 is the last day.',
       }),
       occurrences(),
@@ -209,7 +210,7 @@ export function recurrenceForm(place, draft, changed) {
       );
     });
     return group(
-      'Or on',
+      'On weekdays',
       path,
       h(
         'div',
@@ -224,11 +225,12 @@ export function recurrenceForm(place, draft, changed) {
           },
         }),
       ),
+      'With days as well: a day that is both, such as Friday the 13th.',
     );
   }
 
   /** Cells to tick, and the same list to type. */
-  function list(label, name, values, { columns, typed = false, hint } = {}) {
+  function list(label, name, values, { columns, typed = false, example = '0, 15, 30', hint } = {}) {
     const path = `${BASE}.schedule.${name}`;
     const chosen = listOf(at(draft, path));
     const input =
@@ -236,7 +238,7 @@ export function recurrenceForm(place, draft, changed) {
       text({
         value: chosen.join(', '),
         'aria-label': `${label}, as a list`,
-        placeholder: 'such as 0, 15, 30',
+        placeholder: `such as ${example}`,
         class: 'code-input',
         oninput: () => {
           const found = numbers(input.value);

@@ -44,29 +44,13 @@ function draw(settings) {
       certificates.length ? certificateTable(certificates) : h('p', { class: 'faint' }, 'No job uses one.'),
     ),
     h('section', { class: 'card' }, h('h2', {}, 'Plans'), planTable(plans)),
-    h(
-      'section',
-      { class: 'card' },
-      h('h2', {}, 'What calls may reach'),
-      reach(egress),
-    ),
+    h('section', { class: 'card' }, h('h2', {}, 'What calls may reach'), reach(egress)),
     h(
       'div',
       { class: 'columns' },
       Object.entries(rest)
         .filter(([, value]) => value && typeof value === 'object' && !Array.isArray(value))
-        .map(([name, value]) =>
-          h(
-            'section',
-            { class: 'card' },
-            h(
-              'h2',
-              {},
-              words(name).replace(/^./, (letter) => letter.toUpperCase()),
-            ),
-            facts(flat(value)),
-          ),
-        ),
+        .map(([name, value]) => h('section', { class: 'card' }, h('h2', {}, words(name)), facts(flat(value)))),
     ),
   ];
 }
@@ -165,9 +149,13 @@ function planTable(plans) {
   );
 }
 
-/** `callsPerTarget` as `calls per target`. */
+/** `callsPerTarget` as `Calls per target`. */
 const words = (name) =>
-  name.replace(/[-_]/g, ' ').replace(/([a-z0-9])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
+  name
+    .replace(/[-_]/g, ' ')
+    .replace(/([a-z0-9])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`)
+    .replace(/^(api|uri|http)$/, (all) => all.toUpperCase())
+    .replace(/^./, (letter) => letter.toUpperCase());
 
 function shown(value) {
   if (value === null || value === undefined) return '–';

@@ -93,23 +93,19 @@ export function lines(buckets, series, { span, label }) {
       if (value === null || value === undefined) pen = 'M';
       else {
         path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
-        // A point that stands alone is a short line.
-        if (pen === 'M') path += 'h0.01';
         pen = 'L';
       }
     });
-    // Few points are seen better as points.
+    // Few points are seen better as points, and so are those that stand alone.
+    const has = (at) => buckets[at]?.[name] !== null && buckets[at]?.[name] !== undefined;
     const points = buckets
       .map((bucket, at) =>
-        bucket[name] === null || bucket[name] === undefined
-          ? ''
-          : `M${x(at).toFixed(1)} ${y(bucket[name]).toFixed(1)}h0.01`,
+        has(at) && (buckets.length <= 40 || (!has(at - 1) && !has(at + 1)))
+          ? `M${x(at).toFixed(1)} ${y(bucket[name]).toFixed(1)}h0.01`
+          : '',
       )
       .join('');
-    return [
-      s('path', { d: path, class: `line ${kind}` }),
-      buckets.length <= 40 && s('path', { d: points, class: `line points ${kind}` }),
-    ];
+    return [s('path', { d: path, class: `line ${kind}` }), s('path', { d: points, class: `line points ${kind}` })];
   });
   const marks = [1, 10, 100, 1000, 10_000, 60_000].filter((mark) => scale(mark) < most && scale(mark) > most * 0.15);
   const grid = marks.map((mark) =>

@@ -41,7 +41,8 @@ CREATE TABLE certificates (
 CREATE INDEX certificates_by_end ON certificates (expires_at);
 
 WITH RECURSIVE actions (job_id, depth, action) AS (
-    SELECT job_id, 0, definition -> '$.action' FROM definitions
+    -- A definition that nobody can read must not keep the rest of the store from opening.
+    SELECT job_id, 0, definition -> '$.action' FROM definitions WHERE json_valid(definition)
     UNION ALL
     SELECT job_id, depth + 1, action -> '$.on_error' FROM actions WHERE action -> '$.on_error' IS NOT NULL
 ), found AS (

@@ -39,7 +39,10 @@ pub(super) async fn ready(app: &App) -> Answered {
         ));
     }
     app.store.check().await.map_err(|error| match error {
-        store::Error::Unavailable(why) => Problem::busy(format!("The server is not ready: {why}.")),
+        // Whether it is the database or this node's lease; of the embedded store the log tells more.
+        store::Error::Unavailable(why) if app.config.database.is_some() => {
+            Problem::busy(format!("The server is not ready: {why}."))
+        }
         other => other.into(),
     })?;
     let census = app.store.census().await?;

@@ -23,6 +23,7 @@ mod job;
 mod keys;
 mod ledger;
 mod moment;
+mod nodes;
 mod output;
 mod preview;
 mod progress;
@@ -73,6 +74,8 @@ enum Command {
     Export(export::Options),
     /// Make, show and change the keys that seal the secrets of jobs
     Keys(keys::Options),
+    /// Show the nodes that share a server's store
+    Nodes(nodes::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
         Command::Keys(options) => keys::run(options),
+        Command::Nodes(options) => nodes::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Doctor(options) => doctor::run(options),

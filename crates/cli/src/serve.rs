@@ -19,6 +19,9 @@ pub(crate) struct Options {
     /// The folder of the embedded store; made if it is not there
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// A PostgreSQL database in place of the embedded store; every server that names it is one of its nodes
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
     /// A file of settings; `punctual config` prints all of them with their defaults
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -37,8 +40,12 @@ When it is ready, one line with the address goes to standard output; logs go to 
 SIGTERM and Ctrl-C stop it after what is under way; a second one stops it at once.";
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let flags =
-        Flags { config: options.config.clone(), listen: options.listen.clone(), data: options.data.clone() };
+    let flags = Flags {
+        config: options.config.clone(),
+        listen: options.listen.clone(),
+        data: options.data.clone(),
+        database: options.database.clone(),
+    };
     let config = load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?;
     server::init_logging(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;

@@ -126,7 +126,10 @@ impl Dispatcher {
             // Both receivers outlive the calls; if not, the process is ending and the next start repeats the attempt.
             let begun = entered.begun.clone();
             drop(entered);
-            let _ = attempts.send(Ended { attempted: Attempted { id: claim.id, attempt }, begun });
+            let _ = attempts.send(Ended {
+                attempted: Attempted { id: claim.id, attempt, ticket: claim.ticket.clone() },
+                begun,
+            });
             let _ = ended.send(lane);
         }
     }

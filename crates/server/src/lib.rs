@@ -17,6 +17,7 @@ mod portal;
 pub mod problem;
 pub mod rates;
 mod serve;
+mod stores;
 
 pub use serve::{Options, init_logging, serve};
 

@@ -88,6 +88,11 @@ impl Live {
         self.stop.cancel();
     }
 
+    /// Whether the process ends.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
     /// When those who watch have to go.
     pub fn stopped(&self) -> CancellationToken {
         self.stop.clone()

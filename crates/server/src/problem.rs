@@ -214,6 +214,7 @@ impl From<store::Error> for Problem {
                 tracing::debug!(%error, "the store cannot be used");
                 Self::busy("The store cannot be used at the moment; nothing was changed. Try again.")
             }
+            store::Error::Unsupported(why) => Self::conflict(format!("Not by this server: {why}.")),
             store::Error::Corrupt(_) | store::Error::Failed(_) | store::Error::Keys(_) => {
                 tracing::error!(%error, "the store failed");
                 Self::new(

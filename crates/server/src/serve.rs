@@ -7,16 +7,16 @@ use actions::Actions;
 use anyhow::{Context, bail};
 use engine::{Engine, SystemClock};
 use model::Clock;
-use store::{SqliteSettings, SqliteStore, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
-use crate::{VERSION, demo, http, keys};
+use crate::stores::{self, Opened};
+use crate::{VERSION, demo, http};
 
 /// What to do besides serving.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,14 +51,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     // Before anything is made: a setting that is wrong leaves nothing behind.
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
-    std::fs::create_dir_all(&config.data)
-        .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let database = config.database();
-    let (keyring, source) = keys::load(&config, &SqliteStore::keys_of(&database)?)?;
-    let settings =
-        SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::new(keyring) };
-    let store = SqliteStore::open(database, settings, clock.now());
-    let store: Arc<dyn Store> = Arc::new(store.map_err(|error| keys::explain(error, &source))?);
+    let Opened { store, clock, source } = stores::open(&config, clock).await?;
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
@@ -85,7 +78,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let server = tokio::spawn(server.into_future());
 
     let census = store.census().await?;
-    info!(version = VERSION, jobs = census.jobs, collections = census.collections, data = %config.data.display(), "started");
+    info!(version = VERSION, jobs = census.jobs, collections = census.collections, "started");
     // Whoever reads that we are ready may tell us to stop at once.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -98,13 +91,17 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
     }
     info!("stopping: nothing new begins, what is under way may finish");
-    stop.cancel();
+    // First of all /readyz says so, so that whoever spreads calls over nodes leaves this one out.
     live.stop();
     let all_ended = tokio::select! {
         ended = engine.stop() => ended,
         _ = interrupt.recv() => false,
         _ = terminate.recv() => false,
     };
+    if let Err(error) = store.leave().await {
+        warn!(%error, "could not say goodbye; others take over when the lease has run out");
+    }
+    stop.cancel();
     // Callers that keep a connection open do not keep us.
     server.abort();
     resealer.abort();

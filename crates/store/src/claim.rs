@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use model::{Attempt, CollectionPath, Definition, Execution, Timestamp};
 
+use crate::lease::Lease;
+
 /// The number of an execution in its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExecutionId(pub i64);
@@ -53,24 +55,43 @@ pub struct Attempted {
     pub id: ExecutionId,
     /// The attempt.
     pub attempt: Attempt,
+    /// The ticket that it was begun with: it tells by which right.
+    pub ticket: Ticket,
 }
 
 /// The right to make one call, which a change of the job takes away as long as it is not used.
+///
+/// Where claims are held under a lease, the right ends with the lease: from then on another node may hold it.
 #[derive(Debug, Clone, Default)]
-pub struct Ticket(Arc<AtomicU8>);
+pub struct Ticket(Arc<Right>);
+
+#[derive(Debug, Default)]
+struct Right {
+    state: AtomicU8,
+    lease: Option<Arc<Lease>>,
+}
 
 impl Ticket {
     const WAITING: u8 = 0;
     const BEGUN: u8 = 1;
     const CANCELLED: u8 = 2;
 
-    /// A ticket that is neither used nor taken away.
+    /// A ticket that is neither used nor taken away, and does not end.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// A ticket that ends with a lease.
+    pub(crate) fn under(lease: Arc<Lease>) -> Self {
+        Self(Arc::new(Right { state: AtomicU8::default(), lease: Some(lease) }))
+    }
+
     /// Uses it: whether the call may be made. From now on nobody can take it away.
     pub fn begin(&self) -> bool {
+        if self.0.lease.as_ref().is_some_and(|lease| !lease.holds()) {
+            self.cancel();
+            return false;
+        }
         self.move_on(Self::BEGUN)
     }
 
@@ -81,10 +102,24 @@ impl Ticket {
 
     /// Whether it was used.
     pub fn is_begun(&self) -> bool {
-        self.0.load(Ordering::Acquire) == Self::BEGUN
+        self.state() == Self::BEGUN
+    }
+
+    /// Whether it was taken away, or ended unused.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.state() == Self::CANCELLED
+    }
+
+    /// The epoch of its lease, where there is one.
+    pub(crate) fn epoch(&self) -> Option<i64> {
+        self.0.lease.as_ref().map(|lease| lease.epoch())
+    }
+
+    fn state(&self) -> u8 {
+        self.0.state.load(Ordering::Acquire)
     }
 
     fn move_on(&self, to: u8) -> bool {
-        self.0.compare_exchange(Self::WAITING, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.0.state.compare_exchange(Self::WAITING, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 }

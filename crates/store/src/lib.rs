@@ -19,13 +19,22 @@
 
 mod bell;
 mod claim;
+mod codec;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod decisions;
 mod group;
+mod known;
+mod lease;
+mod node;
+mod postgres;
+mod rows;
 pub mod seal;
 mod search;
 mod snapshot;
 mod sqlite;
+mod sweeper;
+mod tallies;
 
 use std::time::Duration;
 
@@ -38,6 +47,8 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
+pub use node::{ClockOffset, Node};
+pub use postgres::{PostgresSettings, PostgresStore};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
@@ -55,6 +66,9 @@ pub enum Error {
     /// What is stored cannot be understood.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
+    /// This store does not do that; something else does.
+    #[error("the store does not do that: {0}")]
+    Unsupported(String),
     /// The keys given are not those that seal what is stored.
     #[error("the store cannot be opened with these keys: {0}")]
     Keys(String),
@@ -433,6 +447,11 @@ pub trait Store: Send + Sync + 'static {
     /// How much is there.
     async fn census(&self) -> Result<Census>;
 
+    /// The nodes that share the store, sorted by name; none where only one process can use it.
+    async fn nodes(&self) -> Result<Vec<Node>>;
+
+    /// Says goodbye: what this process holds can be claimed by others at once. It claims nothing afterwards.
+    async fn leave(&self) -> Result<()>;
     /// The keys given and needed, the one that seals first.
     async fn keys(&self) -> Result<Vec<KeyUse>>;
 

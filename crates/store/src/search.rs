@@ -69,3 +69,32 @@ pub struct JobStates {
     /// Those that are done, and whose last occurrence faulted.
     pub faulted: u64,
 }
+
+impl JobStates {
+    /// Notes how many there are in one state.
+    pub(crate) fn note(&mut self, state: JobState, jobs: u64) {
+        *match state {
+            JobState::Enabled => &mut self.enabled,
+            JobState::Disabled => &mut self.disabled,
+            JobState::Completed => &mut self.completed,
+            JobState::Faulted => &mut self.faulted,
+        } = jobs;
+    }
+}
+
+impl JobSort {
+    /// The order as SQL, by the columns of jobs. What equals is sorted by name; what has no time comes last.
+    pub(crate) fn order(self, descending: bool) -> String {
+        let direction = if descending { "DESC" } else { "ASC" };
+        // By name the order is that of an index, from either end.
+        let by_name = |direction: &str| format!("name_key {direction}, collection_id {direction}");
+        let column = match self {
+            Self::Name => return by_name(direction),
+            Self::Next => "next_at",
+            Self::Last => "last_execution",
+            Self::State => "state",
+            Self::Failures => "failures",
+        };
+        format!("{column} IS NULL, {column} {direction}, {}", by_name("ASC"))
+    }
+}

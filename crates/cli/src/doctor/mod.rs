@@ -103,8 +103,12 @@ impl Finding {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let flags =
-        Flags { config: options.config.clone(), listen: options.listen.clone(), data: options.data.clone() };
+    let flags = Flags {
+        config: options.config.clone(),
+        listen: options.listen.clone(),
+        data: options.data.clone(),
+        database: None,
+    };
     let loaded = load(&flags, std::env::vars());
     let mut findings = configuration::look(&loaded, options.config.as_deref());
     // Without settings there is no folder and no address to look at.
@@ -130,7 +134,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 /// How the secrets of jobs are kept.
 fn keys(config: &Config) -> Vec<Finding> {
     const CHECK: &str = "keys.secrets";
-    let database = config.database();
+    if config.database.is_some() {
+        return vec![Finding::ok(CHECK, "secrets are sealed; each node is given the keys")];
+    }
+    let database = config.store_file();
     if !database.exists() {
         return vec![Finding::ok(CHECK, "there is no store yet, and so no secret")];
     }

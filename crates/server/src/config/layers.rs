@@ -17,6 +17,8 @@ pub struct Flags {
     pub listen: Option<String>,
     /// `--data`.
     pub data: Option<PathBuf>,
+    /// `--database`.
+    pub database: Option<String>,
 }
 
 /// A setting that is wrong: which, where it was set, and what is allowed.
@@ -48,9 +50,15 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 pub const KEY_VARIABLE: &str = "PUNCTUAL_SECRETS_KEY";
 
 /// Variables that are no settings of the server: the keys, and what tells the other commands where it is, and a secret of
-/// a job.
-const NO_SETTINGS: [&str; 5] =
-    [CONFIG_VARIABLE, KEY_VARIABLE, "PUNCTUAL_SERVER", "PUNCTUAL_CONTEXT", "PUNCTUAL_SECRET"];
+/// a job; and what tells tests where a database is.
+const NO_SETTINGS: [&str; 6] = [
+    CONFIG_VARIABLE,
+    KEY_VARIABLE,
+    "PUNCTUAL_SERVER",
+    "PUNCTUAL_CONTEXT",
+    "PUNCTUAL_SECRET",
+    "PUNCTUAL_TEST_POSTGRES",
+];
 
 /// Sections whose keys the operator names; their values are judged when they are read.
 const OPEN: [&str; 3] = ["storage-queue.accounts", "service-bus.namespaces", "oauth.tenants"];
@@ -87,6 +95,9 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
     }
     if let Some(data) = &flags.data {
         set(&mut settings, "data", Value::String(data.display().to_string()));
+    }
+    if let Some(database) = &flags.database {
+        set(&mut settings, "database", Value::String(database.clone()));
     }
     let mut config = typed_config(settings)?;
     let key = variables.into_iter().find(|(name, _)| name == KEY_VARIABLE);

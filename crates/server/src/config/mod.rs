@@ -4,6 +4,7 @@
 //! not exist. A file, then environment variables, then flags are laid over it, and a fault in any of them ends the start
 //! with the key's name, where it was set, and what is allowed.
 
+mod database;
 pub(crate) mod duration;
 mod layers;
 mod oauth;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rates::Budget;
 
+pub use database::DatabaseUrl;
 pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
@@ -39,6 +41,13 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The folder of the embedded store.
     pub data: PathBuf,
+    /// The database that nodes share, in place of the embedded store.
+    #[serde(deserialize_with = "database::read")]
+    pub database: Option<DatabaseUrl>,
+    /// The most connections to it.
+    pub database_connections: NonZeroU32,
+    /// The name of this node; a new one for each start where it is empty.
+    pub node: String,
     /// What seals secrets.
     pub secrets: Secrets,
     /// How the API speaks.
@@ -291,7 +300,7 @@ impl Default for Config {
 
 impl Config {
     /// The file of the embedded store.
-    pub fn database(&self) -> PathBuf {
+    pub fn store_file(&self) -> PathBuf {
         self.data.join(DATABASE)
     }
 

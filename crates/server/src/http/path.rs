@@ -52,6 +52,8 @@ pub(crate) enum Resource {
     Preview,
     /// When a stored job runs next.
     Upcoming,
+    /// Who shares the store.
+    Nodes,
     /// Makes a call to try it out.
     TestCall,
     /// How the server is set.
@@ -95,6 +97,7 @@ impl Resource {
             ["api", "events"] => Some(Self::Events),
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
+            ["api", "nodes"] => Some(Self::Nodes),
             ["api", "test-call"] => Some(Self::TestCall),
             ["api", "settings"] => Some(Self::Settings),
             ["api", "backup"] => Some(Self::Backup),
@@ -233,6 +236,7 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::Nodes
             | Self::TestCall
             | Self::Settings
             | Self::Backup
@@ -256,6 +260,7 @@ impl Resource {
             | Self::Events
             | Self::Preview
             | Self::Upcoming
+            | Self::Nodes
             | Self::TestCall
             | Self::Settings
             | Self::Backup

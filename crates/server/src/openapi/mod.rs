@@ -74,6 +74,7 @@ mod tests {
         Resource::Events => "/api/events",
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
+        Resource::Nodes => "/api/nodes",
         Resource::TestCall => "/api/test-call",
         Resource::Settings => "/api/settings",
         Resource::Backup => "/api/backup",

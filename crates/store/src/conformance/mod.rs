@@ -47,15 +47,20 @@ pub fn keyring() -> Keyring {
 }
 
 /// Makes a test of each behaviour. The backend is an expression that is evaluated anew for each, in a module of its
-/// own: name things by their full path. It must have the default plans and patience, and be empty.
+/// own: name things by their full path. It must have the default plans and patience, and be empty. Where it may not be
+/// there, a pattern says so; then the test is left out.
 ///
 /// ```ignore
 /// store::conformance!(crate::fresh());
+/// store::conformance!(where Some(backend) = crate::fresh_if_any().await);
 /// ```
 #[macro_export]
 macro_rules! conformance {
     ($backend:expr) => {
-        $crate::conformance! { $backend;
+        $crate::conformance!(where Some(backend) = Some($backend));
+    };
+    (where Some($name:ident) = $backend:expr) => {
+        $crate::conformance! { $name, Some($name) = $backend;
             resources:
                 collections_are_found_in_any_case,
                 collections_are_sorted_and_paged,
@@ -139,11 +144,13 @@ macro_rules! conformance {
                 deleted_jobs_leave_in_the_end;
         }
     };
-    ($backend:expr; $($subject:ident: $($behaviour:ident),+;)+) => {
+    ($name:ident, $there:pat = $backend:expr; $($subject:ident: $($behaviour:ident),+;)+) => {
         $(mod $subject {
             $(#[tokio::test]
             async fn $behaviour() {
-                $crate::conformance::$subject::$behaviour(&$backend).await;
+                if let $there = $backend {
+                    $crate::conformance::$subject::$behaviour(&$name).await;
+                }
             })+
         })+
     };

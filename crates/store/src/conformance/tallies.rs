@@ -84,10 +84,10 @@ pub async fn tallies_add_up(backend: &dyn Backend) {
     let start = world.now;
     for minute in 0..30 {
         let claim = world.begin_one().await;
-        let Attempted { id, mut attempt } = world.attempted(&claim, true);
+        let Attempted { id, mut attempt, ticket } = world.attempted(&claim, true);
         attempt.started_at += SignedDuration::from_millis(minute);
         attempt.ended_at += SignedDuration::from_millis(minute);
-        world.store().settle(vec![Attempted { id, attempt }]).await.unwrap();
+        world.store().settle(vec![Attempted { id, attempt, ticket }]).await.unwrap();
         world.pass(60);
     }
     assert_eq!(tallies(&world, 3600, MINUTE).await.len(), 30);

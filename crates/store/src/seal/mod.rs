@@ -15,6 +15,7 @@
 //! ```
 
 mod key;
+mod proofs;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -26,6 +27,7 @@ use model::{Definition, JobId, Secret};
 use serde::{Deserialize, Serialize};
 
 pub use key::{Key, KeyFault, KeyId, Keyring};
+pub(crate) use proofs::Proofs;
 
 /// Begins every sealed value; the number is that of the form.
 const FORM: &str = "sealed1";

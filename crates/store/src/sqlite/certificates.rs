@@ -1,29 +1,29 @@
 //! The client certificates of jobs: which expire next.
 
-use model::action::{Call, HttpAuthentication};
 use model::{Collection, Definition};
 use rusqlite::{Connection, params};
 
-use super::codec::{from_json, instant_of, ticks};
+use super::columns::instant_of;
 use super::fault::Outcome;
 use crate::StoredCertificate;
+use crate::codec::{from_json, ticks};
+use crate::rows::certificates_of;
 
 /// Lists the certificates of a job's definition, in place of those that were listed. They go with the definition.
 pub(super) fn list(db: &Connection, job: i64, definition: &Definition) -> Outcome<()> {
     db.prepare_cached("DELETE FROM certificates WHERE job_id = ?1")?.execute(params![job])?;
-    let actions =
-        std::iter::successors(Some(&definition.action), |action| action.on_error.as_deref()).enumerate();
-    for (depth, action) in actions {
-        let Call::Http { request, .. } = &action.call else { continue };
-        if let Some(HttpAuthentication::ClientCertificate { thumbprint, expiration, subject, .. }) =
-            &request.authentication
-        {
-            db.prepare_cached(
-                "INSERT INTO certificates (job_id, depth, expires_at, subject, thumbprint)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![job, depth as i64, ticks(*expiration), subject, thumbprint])?;
-        }
+    for (depth, certificate) in certificates_of(definition) {
+        db.prepare_cached(
+            "INSERT INTO certificates (job_id, depth, expires_at, subject, thumbprint)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            job,
+            depth,
+            ticks(certificate.expiration),
+            certificate.subject,
+            certificate.thumbprint
+        ])?;
     }
     Ok(())
 }

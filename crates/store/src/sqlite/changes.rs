@@ -5,16 +5,15 @@
 //! last, when it is certain that the change will be made; `tickets.rs` says what happens if the commit then fails.
 
 use jiff::Timestamp;
-use model::transition;
-use model::{Cause, CollectionPath, Counters, Fate, JobId, JobState, Overlap, Reason};
+use model::{CollectionPath, JobId, LedgerEntry, Overlap, Reason};
 use rusqlite::params;
 
-use super::codec::{Coded, key, ticks};
-use super::executions::{self, ExecutionRow, Restored};
 use super::fault::{Fault, Outcome};
-use super::jobs::{self, JobRow};
 use super::writer::Work;
-use super::{certificates, collections, known, ledger, revisions};
+use super::{certificates, collections, definitions, executions, jobs, ledger, revisions};
+use crate::codec::{Coded, key, ticks};
+use crate::decisions::{self, Carried};
+use crate::rows::{ExecutionRow, JobRow, Restored, restored};
 use crate::seal::KeyId;
 use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
 
@@ -26,13 +25,10 @@ pub(super) fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written>
     };
     match (jobs::find(db, collection, &write.name)?, write.expected) {
         (None, ExpectedJob::Absent) => create(work, collection, write),
-        (Some(row), ExpectedJob::Standing { revision, next_number, next_at }) => {
+        (Some(row), expected @ ExpectedJob::Standing { .. }) => {
             let executions = executions::of_job(db, row.id)?;
-            let restored = executions::restored(&row, &executions, work.tickets);
-            let as_expected = Revision(row.revision) == revision
-                && restored.next_number == next_number
-                && restored.next_at.map(ticks) == next_at.map(ticks);
-            if as_expected && take_back(work, &restored)? {
+            let restored = restored(&row, &executions, |execution| work.tickets.is_begun(execution));
+            if decisions::is_expected(&row, &restored, expected) && take_back(work, &restored)? {
                 update(work, row, &executions, &restored, write)
             } else {
                 Ok(Written::Changed)
@@ -108,35 +104,21 @@ fn update(
     write: &JobWrite,
 ) -> Outcome<Written> {
     let db = work.db;
-    let standing = &write.standing;
-    let reason = if standing.state == JobState::Disabled { Reason::JobDisabled } else { Reason::JobChanged };
     row.next_number = restored.next_number;
     row.next_at = restored.next_at;
-    // What was due in a pause that ends or gets other times comes with the standing.
-    let moved = row.state == JobState::Enabled && standing.next_at.map(ticks) != row.next_at.map(ticks);
-    if write.replace || moved {
-        enter_overtaken(work, row.clone(), reason, write.now)?;
+    if decisions::overtakes(&row, write) {
+        enter_overtaken(work, row.clone(), decisions::reason_of(write), write.now)?;
     }
     let in_flight = executions.iter().filter(|execution| !restored.taken_back.contains(&execution.id));
     carry_over(work, &row, in_flight, write)?;
-    if let Some(entry) = &standing.ledger {
+    if let Some(entry) = &write.standing.ledger {
         ledger::insert(work, row.collection_id, entry)?;
     }
 
-    if write.replace {
-        row.counters = Counters::default();
-        row.last_faulted = false;
-        row.seed = write.seed;
-        row.generation += 1;
-    }
     let resting = !executions::any(db, row.id)?;
-    let state = if resting {
-        transition::at_rest(standing.state, standing.next_at, row.last_faulted)
-    } else {
-        standing.state
-    };
+    let row = decisions::rewritten(row, write, resting);
     let revision = revisions::next(db)?;
-    let due_at = standing.next_at.filter(|_| row.collection.enabled).map(ticks);
+    let due_at = row.next_at.filter(|_| row.collection.enabled).map(ticks);
     db.prepare_cached(
         "UPDATE jobs SET seed = ?2, state = ?3, ahead = ?4, executions = ?5, failures = ?6, faulted = ?7, \
          last_execution = ?8, next_number = ?9, next_at = ?10, due_at = ?11, paused_at = ?12, last_faulted = ?13, \
@@ -145,20 +127,20 @@ fn update(
     .execute(params![
         row.id,
         row.seed.as_bytes(),
-        state.code(),
+        row.state.code(),
         write.definition.overlap == Overlap::Allow,
         row.counters.executions,
         row.counters.failures,
         row.counters.faulted,
         row.counters.last_execution.map(ticks),
-        standing.next_number,
-        standing.next_at.map(ticks),
+        row.next_number,
+        row.next_at.map(ticks),
         due_at,
-        standing.paused_at.map(ticks),
+        row.paused_at.map(ticks),
         row.last_faulted,
         row.generation,
         revision,
-        state.is_final().then(|| ticks(write.now)),
+        row.state.is_final().then(|| ticks(write.now)),
     ])?;
     let sealed = work.sealer.keyring().seal(&write.definition, JobId(row.id))?;
     db.prepare_cached("UPDATE definitions SET definition = ?2, sealed_by = ?3 WHERE job_id = ?1")?
@@ -176,48 +158,37 @@ fn carry_over<'e>(
     write: &JobWrite,
 ) -> Outcome<()> {
     let db = work.db;
-    let disabled = write.standing.state == JobState::Disabled;
     let mut definition = None;
     for execution in executions {
         let id = execution.id;
-        let waits_for_retry = execution.is_under_way() && !disabled;
-        if waits_for_retry || !work.tickets.take_back(id) {
-            let stored = match &mut definition {
-                Some(stored) => stored,
-                none => none.insert(known::stored_text(db, row.id)?),
-            };
-            // As it is: what is sealed is bound to the job, and the execution is the job's.
-            db.prepare_cached(
-                "UPDATE executions SET definition = ?2, sealed_by = ?3 WHERE id = ?1 AND definition IS NULL",
-            )?
-            .execute(params![id, stored.text, stored.sealed_by])?;
-        } else if disabled {
-            give_up(work, row, execution, Reason::JobDisabled, write.now)?;
-        } else if write.replace && execution.cause != Cause::Run {
-            give_up(work, row, execution, Reason::JobChanged, write.now)?;
-        } else {
-            // Not begun: it runs what the job says now.
-            let generation = row.generation + i64::from(write.replace);
-            db.prepare_cached("UPDATE executions SET generation = ?2 WHERE id = ?1")?
-                .execute(params![id, generation])?;
-            executions::set_free(db, work.tickets, id)?;
-            work.ring = true;
+        match decisions::carry_over(row, execution, write, || work.tickets.take_back(id)) {
+            Carried::OnAsItBegan => {
+                let stored = match &mut definition {
+                    Some(stored) => stored,
+                    none => none.insert(definitions::stored_text(db, row.id)?),
+                };
+                // As it is: what is sealed is bound to the job, and the execution is the job's.
+                db.prepare_cached(
+                    "UPDATE executions SET definition = ?2, sealed_by = ?3 WHERE id = ?1 AND definition IS NULL",
+                )?
+                .execute(params![id, stored.text, stored.sealed_by])?;
+            }
+            Carried::GivenUp(entry) => give_up(work, row, id, &entry)?,
+            Carried::ToTheNew(generation) => {
+                db.prepare_cached("UPDATE executions SET generation = ?2 WHERE id = ?1")?
+                    .execute(params![id, generation])?;
+                executions::set_free(db, work.tickets, id)?;
+                work.ring = true;
+            }
         }
     }
     Ok(())
 }
 
 /// Enters an execution in the ledger that nobody will carry out.
-fn give_up(
-    work: &mut Work<'_>,
-    row: &JobRow,
-    execution: &ExecutionRow,
-    reason: Reason,
-    now: Timestamp,
-) -> Outcome<()> {
-    let entry = transition::abandon(&execution.execution(), Fate::Skipped, reason, now);
-    ledger::insert(work, row.collection_id, &entry)?;
-    executions::delete(work.db, work.tickets, execution.id)
+fn give_up(work: &mut Work<'_>, row: &JobRow, id: i64, entry: &LedgerEntry) -> Outcome<()> {
+    ledger::insert(work, row.collection_id, entry)?;
+    executions::delete(work.db, work.tickets, id)
 }
 
 /// Enters in the ledger what of a job is due and not claimed, and will not be.
@@ -227,12 +198,10 @@ pub(super) fn enter_overtaken(
     reason: Reason,
     now: Timestamp,
 ) -> Outcome<()> {
-    let overdue = row.state == JobState::Enabled && row.next_at.is_some_and(|next_at| next_at <= now);
-    if !overdue && row.state != JobState::Disabled {
+    if !decisions::may_be_overtaken(&row, now) {
         return Ok(());
     }
-    let resumed_at = if row.collection.enabled { row.collection.resumed_at } else { Some(Timestamp::MAX) };
-    let known = match work.known.load(work.db, work.sealer, &row) {
+    let known = match definitions::load(work.known, work.db, work.sealer, &row) {
         Err(Fault::Unreadable(why)) => {
             // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
             tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
@@ -240,7 +209,7 @@ pub(super) fn enter_overtaken(
         }
         other => other?,
     };
-    for entry in transition::overtaken(&known.job, resumed_at, reason, now) {
+    for entry in decisions::overtaken(&row, &known.job, reason, now) {
         ledger::insert(work, row.collection_id, &entry)?;
     }
     Ok(())
@@ -250,7 +219,7 @@ pub(super) fn enter_overtaken(
 pub(super) fn pause(work: &mut Work<'_>, row: JobRow, reason: Reason, now: Timestamp) -> Outcome<()> {
     let db = work.db;
     let executions = executions::of_job(db, row.id)?;
-    let restored = executions::restored(&row, &executions, work.tickets);
+    let restored = restored(&row, &executions, |execution| work.tickets.is_begun(execution));
     let mut taken_back = Vec::new();
     for id in restored.taken_back {
         if !work.tickets.take_back(id) {
@@ -263,7 +232,7 @@ pub(super) fn pause(work: &mut Work<'_>, row: JobRow, reason: Reason, now: Times
         if taken_back.contains(&execution.id) {
             executions::delete(db, work.tickets, execution.id)?;
         } else if work.tickets.take_back(execution.id) {
-            give_up(work, &row, execution, reason, now)?;
+            give_up(work, &row, execution.id, &decisions::give_up(execution, reason, now))?;
         }
     }
     let next = taken_back.last().and_then(|id| executions.iter().find(|execution| execution.id == *id));
@@ -310,17 +279,13 @@ pub(super) fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcom
 
 /// Gives up all that is in flight of a job that is being deleted.
 pub(super) fn abandon_all(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcome<()> {
-    for mut execution in executions::of_job(work.db, row.id)? {
-        let begun = !work.tickets.take_back(execution.id);
-        if begun {
-            // Its call is on the way; how it ends nobody will know.
-            execution.started_at = execution.started_at.or(Some(execution.wake_at.unwrap_or(now).min(now)));
-        } else if execution.ahead && !execution.is_under_way() && execution.due_at > now {
-            // It was never due.
-            executions::delete(work.db, work.tickets, execution.id)?;
-            continue;
+    for execution in executions::of_job(work.db, row.id)? {
+        let id = execution.id;
+        let begun = !work.tickets.take_back(id);
+        match decisions::abandon(execution, begun, now) {
+            Some(entry) => give_up(work, &row, id, &entry)?,
+            None => executions::delete(work.db, work.tickets, id)?,
         }
-        give_up(work, &row, &execution, Reason::JobDeleted, now)?;
     }
     Ok(())
 }

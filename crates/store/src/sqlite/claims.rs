@@ -2,16 +2,17 @@
 
 use jiff::Timestamp;
 use model::transition::{self, Busy};
-use model::{JobId, JobState, Overlap};
+use model::{JobState, Overlap};
 use rusqlite::{Connection, params};
 
-use super::codec::{Coded, instant_or_none, open_definition, ticks};
-use super::executions::{self, ExecutionRow};
+use super::columns::instant_or_none;
 use super::fault::{Fault, Outcome};
-use super::jobs::{self, JobRow};
 use super::tickets::Tickets;
 use super::writer::{Shared, Work};
-use super::{history, known, ledger, revisions};
+use super::{definitions, executions, history, jobs, ledger, revisions};
+use crate::codec::{Coded, open_definition, ticks};
+use crate::decisions::Soonest;
+use crate::rows::JobRow;
 use crate::{Claim, Claimed, ExecutionId};
 
 /// See [`Store::claim_due`](crate::Store::claim_due).
@@ -42,12 +43,8 @@ pub(super) fn claim_due(
     }
     claims.sort_by_key(|claim: &Claim| claim.execution.wake_at);
 
-    let soonest = Soonest::look(work.db)?;
-    let more = soonest.waiting.is_some_and(|at| at <= until)
-        || soonest.ahead.is_some_and(|at| at <= until)
-        || soonest.on_time.is_some_and(|at| at <= now);
-    let next_at = [soonest.waiting, soonest.ahead, soonest.on_time].into_iter().flatten().min();
-    Ok(Claimed { claims, more, next_at })
+    let soonest = soonest(work.db)?;
+    Ok(Claimed { claims, more: soonest.is_near(now, until), next_at: soonest.next_at() })
 }
 
 /// A claim that nobody was there to take.
@@ -75,16 +72,19 @@ fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mu
         let mut rows = statement.query(params![ticks(until), most as i64])?;
         while let Some(row) = rows.next()? {
             let own: Option<String> = row.get(jobs::WIDTH + executions::WIDTH)?;
-            waiting.push((JobRow::read(row)?, ExecutionRow::read(row, jobs::WIDTH)?, own));
+            waiting.push((jobs::read(row)?, executions::read(row, jobs::WIDTH)?, own));
         }
     }
     let keyring = work.sealer.keyring();
     for (job, execution, own) in waiting {
         let id = execution.id;
         let claimed_job = match own {
-            None => work.known.load(work.db, work.sealer, &job).map(|known| known.claimed.clone()),
-            Some(text) => open_definition(&keyring, &text, "executions.definition", JobId(job.id))
-                .and_then(|definition| known::claimed_job(work.db, &job, definition)),
+            None => {
+                definitions::load(work.known, work.db, work.sealer, &job).map(|known| known.claimed.clone())
+            }
+            Some(text) => open_definition(&keyring, &text, "executions.definition", job.id)
+                .map_err(Fault::from)
+                .and_then(|definition| definitions::claimed_job(work.db, &job, definition)),
         };
         let claimed_job = match claimed_job {
             Err(Fault::Unreadable(why)) => {
@@ -121,7 +121,7 @@ fn due_jobs(db: &Connection, now: Timestamp, until: Timestamp, most: usize) -> O
     for (ahead, end) in [(true, until), (false, now)] {
         let mut rows = statement.query(params![ahead, ticks(end), most as i64])?;
         while let Some(row) = rows.next()? {
-            found.push(JobRow::read(row)?);
+            found.push(jobs::read(row)?);
         }
     }
     found.sort_by_key(|row| row.next_at);
@@ -138,7 +138,7 @@ fn advance(
     most: usize,
     claims: &mut Vec<Claim>,
 ) -> Outcome<()> {
-    let known = match work.known.load(work.db, work.sealer, row) {
+    let known = match definitions::load(work.known, work.db, work.sealer, row) {
         Err(Fault::Unreadable(why)) => {
             tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
             return set_due(work.db, row.id, None);
@@ -223,28 +223,20 @@ fn busy(db: &Connection, job: i64) -> Outcome<Busy> {
 }
 
 /// What becomes due next, each the first entry of an index.
-struct Soonest {
-    waiting: Option<Timestamp>,
-    ahead: Option<Timestamp>,
-    on_time: Option<Timestamp>,
-}
-
-impl Soonest {
-    fn look(db: &Connection) -> Outcome<Self> {
-        let mut statement = db.prepare_cached(
-            "SELECT (SELECT min(wake_at) FROM executions INDEXED BY executions_waiting
-                     WHERE claimed = 0 AND wake_at IS NOT NULL),
-                    (SELECT min(due_at) FROM jobs INDEXED BY jobs_due WHERE ahead = 1 AND due_at IS NOT NULL),
-                    (SELECT min(due_at) FROM jobs INDEXED BY jobs_due WHERE ahead = 0 AND due_at IS NOT NULL)",
-        )?;
-        Ok(statement.query_row([], |row| {
-            Ok(Self {
-                waiting: instant_or_none(row, 0)?,
-                ahead: instant_or_none(row, 1)?,
-                on_time: instant_or_none(row, 2)?,
-            })
-        })?)
-    }
+fn soonest(db: &Connection) -> Outcome<Soonest> {
+    let mut statement = db.prepare_cached(
+        "SELECT (SELECT min(wake_at) FROM executions INDEXED BY executions_waiting
+                 WHERE claimed = 0 AND wake_at IS NOT NULL),
+                (SELECT min(due_at) FROM jobs INDEXED BY jobs_due WHERE ahead = 1 AND due_at IS NOT NULL),
+                (SELECT min(due_at) FROM jobs INDEXED BY jobs_due WHERE ahead = 0 AND due_at IS NOT NULL)",
+    )?;
+    Ok(statement.query_row([], |row| {
+        Ok(Soonest {
+            waiting: instant_or_none(row, 0)?,
+            ahead: instant_or_none(row, 1)?,
+            on_time: instant_or_none(row, 2)?,
+        })
+    })?)
 }
 
 /// See [`Store::release`](crate::Store::release).

@@ -1,19 +1,14 @@
 //! Collections.
 
-use model::{CollectionPath, CollectionState, GroupPath, JobState, Plan, Reason};
+use model::{CollectionPath, CollectionState, GroupPath, JobState, Reason};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::codec::{Coded, from_json, key, ticks, to_json};
-use super::fault::{Fault, Outcome};
+use super::fault::Outcome;
 use super::writer::Work;
 use super::{changes, groups, jobs, revisions};
+use crate::codec::{Coded, from_json, key, ticks, to_json};
+use crate::rows::JobRow;
 use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
-
-/// A plan by the name it is stored under.
-pub(super) fn plan(name: &str, row: i64) -> Outcome<Plan> {
-    let plan = Plan::ALL.into_iter().find(|plan| plan.name() == name);
-    plan.ok_or_else(|| Fault::unreadable("collections.plan", row, format!("'{name}' is no plan")))
-}
 
 /// The number of a living collection.
 pub(super) fn find(db: &Connection, path: &CollectionPath) -> Outcome<Option<i64>> {
@@ -185,7 +180,7 @@ pub(super) fn remove(work: &mut Work<'_>, id: i64, now: jiff::Timestamp) -> Outc
     Ok(())
 }
 
-fn jobs_with_executions(db: &Connection, collection: i64) -> Outcome<Vec<jobs::JobRow>> {
+fn jobs_with_executions(db: &Connection, collection: i64) -> Outcome<Vec<JobRow>> {
     // From the executions, of which there are few, to their jobs.
     let mut statement = db.prepare_cached(&format!(
         "SELECT {} FROM (SELECT DISTINCT job_id FROM executions) e
@@ -197,13 +192,13 @@ fn jobs_with_executions(db: &Connection, collection: i64) -> Outcome<Vec<jobs::J
     let mut rows = statement.query(params![collection])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(jobs::JobRow::read(row)?);
+        found.push(jobs::read(row)?);
     }
     Ok(found)
 }
 
 /// Jobs of which something may have been due that is in no ledger yet: those that are late, and those that are off.
-fn jobs_with_dues(db: &Connection, collection: i64, now: jiff::Timestamp) -> Outcome<Vec<jobs::JobRow>> {
+fn jobs_with_dues(db: &Connection, collection: i64, now: jiff::Timestamp) -> Outcome<Vec<JobRow>> {
     let mut statement = db.prepare_cached(&format!(
         "SELECT {} FROM jobs j JOIN collections c ON c.id = j.collection_id
          WHERE j.collection_id = ?1 AND j.deleted_at IS NULL AND (j.next_at <= ?2 OR j.state = ?3)",
@@ -212,7 +207,7 @@ fn jobs_with_dues(db: &Connection, collection: i64, now: jiff::Timestamp) -> Out
     let mut rows = statement.query(params![collection, ticks(now), JobState::Disabled.code()])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(jobs::JobRow::read(row)?);
+        found.push(jobs::read(row)?);
     }
     Ok(found)
 }

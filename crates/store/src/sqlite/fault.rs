@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
+use crate::codec::Unreadable;
 use crate::{Error, SealFault};
 
 /// What goes wrong inside this backend, before it is known where.
@@ -32,6 +33,12 @@ impl From<Error> for Fault {
     }
 }
 
+impl From<Unreadable> for Fault {
+    fn from(Unreadable(what): Unreadable) -> Self {
+        Self::Unreadable(what)
+    }
+}
+
 impl From<SealFault> for Fault {
     fn from(fault: SealFault) -> Self {
         Self::Told(Error::Failed(format!("a secret: {fault}")))
@@ -41,7 +48,7 @@ impl From<SealFault> for Fault {
 impl Fault {
     /// Names a value that cannot be read.
     pub(super) fn unreadable(place: &str, row: i64, why: impl std::fmt::Display) -> Self {
-        Self::Unreadable(format!("{place} of row {row}: {why}"))
+        Unreadable::at(place, row, why).into()
     }
 
     /// Whether the connection may be the cause, so that a new one should be tried.

@@ -3,10 +3,10 @@
 use model::{Collection, Group, GroupPath};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::codec::{from_json, key, to_json};
 use super::fault::Outcome;
 use super::writer::Work;
 use super::{collections, revisions};
+use crate::codec::{from_json, key, to_json};
 use crate::{Deleted, Expected, GroupWrite, Page, Revision, StoredGroup, TagQuery, Written};
 
 /// See [`Store::group`](crate::Store::group).

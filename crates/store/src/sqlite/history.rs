@@ -3,11 +3,12 @@
 use model::{CollectionPath, HistoryEntry, HistoryStatus};
 use rusqlite::{Connection, params};
 
-use super::codec::{Coded, instant_of, ticks};
+use super::columns::instant_of;
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
 use super::writer::Work;
 use super::{collections, jobs};
+use crate::codec::{Coded, ticks};
 use crate::{HistoryQuery, Page, StoredHistory};
 
 /// Writes an entry. `total` is how many the job had so far, for retention to know when to look; the caller raises it.

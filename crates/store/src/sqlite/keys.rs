@@ -3,7 +3,7 @@
 //! Nothing remembers how far a change of keys has come. What is left to do is what other keys have sealed, so it goes on
 //! after a crash where it stopped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use model::JobId;
@@ -12,8 +12,8 @@ use rusqlite::{Connection, params};
 use super::connection;
 use super::fault::{Fault, Outcome};
 use super::writer::{Shared, Work};
-use crate::seal::{Key, KeyId, Keyring, Sealed, SealedDefinition};
-use crate::{Error, KeyUse};
+use crate::KeyUse;
+use crate::seal::{Key, KeyId, Keyring, Proofs, Sealed, SealedDefinition};
 
 /// The keys that a file's secrets are sealed with; none where there is no file, or one of before.
 pub(super) fn of_file(path: &Path) -> Outcome<Vec<KeyId>> {
@@ -31,26 +31,9 @@ pub(super) fn of_file(path: &Path) -> Outcome<Vec<KeyId>> {
 /// Whether the keys given are those that the store needs; then notes the one that seals from now on.
 pub(super) fn check(db: &Connection, keyring: &Keyring) -> Outcome<()> {
     let proofs = proofs(db)?;
-    let missing: Vec<&KeyId> = proofs.keys().filter(|id| keyring.get(id).is_none()).collect();
-    if !missing.is_empty() {
-        return Err(Error::Keys(needed(&missing, keyring)).into());
-    }
-    for (id, proof) in &proofs {
-        keyring
-            .check(id, proof)
-            .map_err(|fault| Error::Keys(format!("the proof of the key {id}: {fault}")))?;
-    }
+    keyring.check_all(&proofs)?;
     // A start on a disk that is full writes nothing that it need not.
     if proofs.contains_key(keyring.first().id()) { Ok(()) } else { note(db, keyring) }
-}
-
-fn needed(missing: &[&KeyId], given: &Keyring) -> String {
-    let list = |ids: Vec<&str>| ids.join(" and ");
-    format!(
-        "its secrets are sealed with the key {}; given: {}",
-        list(missing.iter().map(|id| id.as_str()).collect()),
-        list(given.iter().map(|key| key.id().as_str()).collect()),
-    )
 }
 
 /// Writes the proof of the key that seals, unless it is there.
@@ -60,7 +43,7 @@ fn note(db: &Connection, keyring: &Keyring) -> Outcome<()> {
     Ok(())
 }
 
-fn proofs(db: &Connection) -> Outcome<BTreeMap<KeyId, Sealed>> {
+fn proofs(db: &Connection) -> Outcome<Proofs> {
     let mut statement = db.prepare_cached("SELECT id, proof FROM keys")?;
     let mut rows = statement.query([])?;
     let mut proofs = BTreeMap::new();
@@ -86,18 +69,7 @@ pub(super) fn uses(db: &Connection, shared: &Shared) -> Outcome<Vec<KeyUse>> {
     while let Some(row) = rows.next()? {
         *counts.entry(key_id(&row.get::<_, String>(0)?)?).or_default() += row.get::<_, u64>(1)?;
     }
-    let keyring = shared.sealer.keyring();
-    let first = keyring.first().id();
-    // The one that seals comes first, then the others in a fixed order.
-    let others: BTreeSet<&KeyId> =
-        keyring.iter().map(Key::id).chain(proofs.keys()).filter(|id| *id != first).collect();
-    let uses = std::iter::once(first).chain(others).map(|id| KeyUse {
-        id: id.clone(),
-        seals: id == first,
-        needed: proofs.contains_key(id),
-        definitions: counts.get(id).copied().unwrap_or_default(),
-    });
-    Ok(uses.collect())
+    Ok(shared.sealer.keyring().uses(&proofs, &counts))
 }
 
 /// Writes the proof of a key that is to seal. It seals when this is durable, not before.
@@ -111,14 +83,7 @@ pub(super) fn reseal(work: &mut Work<'_>, most: u32) -> Outcome<u32> {
     let mut done = 0;
     for (table, id) in [("definitions", "job_id"), ("executions", "id")] {
         for (row, job, text) in sealed_by_others(work.db, table, id, &keyring, most - done)? {
-            let sealed = match keyring.open(&text, job) {
-                Ok(definition) => keyring.seal(&definition, job)?,
-                Err(fault) => {
-                    // No key opens it, so that it needs none; it stays for whoever repairs it.
-                    tracing::error!(job = job.0, %fault, "a definition is unreadable; it is not sealed anew");
-                    SealedDefinition { text, key: None }
-                }
-            };
+            let sealed = keyring.seal_anew(text, job)?;
             write(work.db, table, id, row, &sealed)?;
             done += 1;
         }

@@ -10,10 +10,11 @@ use model::{Cause, Collection, CollectionPath, Fate, JobId, LedgerEntry, Reason,
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
-use super::codec::{Coded, from_json, instant_of, instant_or_none, key, ticks};
+use super::columns::{instant_of, instant_or_none};
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
 use super::writer::Work;
+use crate::codec::{Coded, from_json, key, ticks};
 use crate::{LedgerQuery, StoredLedger};
 
 /// A subscription with at most so many collections is read collection by collection. One with more has a fair share of

@@ -121,7 +121,7 @@ mod tests {
             .unwrap()
             .collect::<rusqlite::Result<_>>()
             .unwrap();
-        let ticks = |text: &str| super::super::codec::ticks(text.parse().unwrap());
+        let ticks = |text: &str| crate::codec::ticks(text.parse().unwrap());
         assert_eq!(
             found,
             [

@@ -11,15 +11,16 @@
 //!
 //! # What is only in memory
 //!
-//! `tickets` (who has begun what), `known` (definitions that were read already) and the hints of `prune` and
+//! `tickets` (who has begun what), [`KnownJobs`](crate::known::KnownJobs) (definitions that were read already) and the hints of `prune` and
 //! `filing`. None of it has to survive: after a crash, claims are handed out again.
 
 mod certificates;
 mod changes;
 mod claims;
-mod codec;
 mod collections;
+mod columns;
 mod connection;
+mod definitions;
 mod executions;
 mod fault;
 mod filing;
@@ -28,7 +29,6 @@ mod history;
 mod inspect;
 mod jobs;
 mod keys;
-mod known;
 mod ledger;
 mod migrations;
 mod prune;
@@ -63,8 +63,8 @@ use self::writer::{Shared, Writer};
 use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
-    HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Page, Result, Retention, Revision,
-    Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
+    HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result, Retention,
+    Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
     StoredLedger, TagQuery, Tallied, Written,
 };
 
@@ -343,6 +343,15 @@ impl Store for SqliteStore {
                 })?)
             })
             .await
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>> {
+        Ok(Vec::new())
+    }
+
+    async fn leave(&self) -> Result<()> {
+        // There are no others.
+        Ok(())
     }
 
     async fn keys(&self) -> Result<Vec<KeyUse>> {

@@ -1,19 +1,20 @@
 //! Retention, a little at a time, so that nobody who writes has to wait for it.
 //!
 //! Rows are written in the order of time, so what is too old stands at the low end of the serials and is found without
-//! an index. A job with too many history entries is noticed when one is added; see [`Sweeper`].
+//! an index. A job with too many history entries is noticed when one is added; see
+//! [`Sweeper`](crate::sweeper::Sweeper).
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, Params, params, params_from_iter};
 
-use super::codec::ticks;
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
 use super::writer::Work;
 use super::{changes, jobs, tallies};
 use crate::Retention;
+use crate::codec::ticks;
 
 /// The most rows of each kind that one call removes. Old rows lie side by side, but the lists that name them are spread
 /// over as many pages as there are jobs: 250 took 20 ms in a store with millions, and longer on a busy disk.
@@ -26,78 +27,12 @@ const JOBS: usize = 100;
 /// a million jobs may take a hundred rounds: looking at all of them in a row kept a core busy for half a second.
 const LOOK: i64 = 10_000;
 
-/// The most jobs that are remembered; beyond that a full look finds the others.
-const CROWDED: usize = 100_000;
-
-/// What retention has to look at. Only a hint: after a start it is gathered again.
-#[derive(Debug)]
-pub(super) struct Sweeper {
-    /// The most entries per job, once it is known.
-    limit: Option<i64>,
-    /// Jobs that may have more.
-    crowded: BTreeSet<i64>,
-    /// Where the look at all jobs stands; `None` when it is done.
-    look_from: Option<i64>,
-    /// Whether there may be deleted collections whose jobs are all gone.
-    pub(super) deleted_collections: bool,
-}
-
-impl Default for Sweeper {
-    fn default() -> Self {
-        Self { limit: None, crowded: BTreeSet::new(), look_from: Some(0), deleted_collections: true }
-    }
-}
-
-impl Sweeper {
-    /// Notes that a job got its so-manieth history entry.
-    ///
-    /// Looking costs more than what it finds, so a job is looked at only after every sixteenth part of the limit.
-    pub(super) fn grown(&mut self, job: i64, total: i64) {
-        let Some(limit) = self.limit else { return };
-        if total > limit && total % (limit / 16).max(1) == 0 {
-            if self.crowded.len() < CROWDED {
-                self.crowded.insert(job);
-            } else {
-                self.look_from = Some(0);
-            }
-        }
-    }
-
-    fn set_limit(&mut self, limit: i64) {
-        if self.limit != Some(limit) {
-            self.limit = Some(limit);
-            self.look_from = Some(0);
-        }
-    }
-
-    /// Goes on with the look at all jobs.
-    fn look(&mut self, db: &Connection) -> Outcome<()> {
-        let (Some(from), Some(limit)) = (self.look_from, self.limit) else { return Ok(()) };
-        if self.crowded.len() >= CROWDED / 2 {
-            return Ok(());
-        }
-        let mut statement =
-            db.prepare_cached("SELECT id, history_total FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")?;
-        let mut rows = statement.query(params![from, LOOK])?;
-        let mut last = None;
-        while let Some(row) = rows.next()? {
-            let id = row.get(0)?;
-            last = Some(id);
-            if row.get::<_, i64>(1)? > limit {
-                self.crowded.insert(id);
-            }
-        }
-        self.look_from = last;
-        Ok(())
-    }
-}
-
 /// See [`Store::prune`](crate::Store::prune).
 pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> {
     let db = work.db;
     let before = ticks(retention.before);
     work.sweeper.set_limit(i64::from(retention.history_per_job));
-    work.sweeper.look(db)?;
+    look(work)?;
 
     let mut more = old_history(db, before)?;
     more |= old_ledger(work, before)?;
@@ -107,6 +42,16 @@ pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> 
     more |= crowded_jobs(work, i64::from(retention.history_per_job))?;
     deleted_collections(work)?;
     Ok(more)
+}
+
+/// Goes on with the look at all jobs.
+fn look(work: &mut Work<'_>) -> Outcome<()> {
+    let Some(from) = work.sweeper.looks_from() else { return Ok(()) };
+    let mut statement =
+        work.db.prepare_cached("SELECT id, history_total FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+    let found = statement.query_map(params![from, LOOK], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    work.sweeper.looked_at(&found.collect::<rusqlite::Result<Vec<_>>>()?);
+    Ok(())
 }
 
 fn old_history(db: &Connection, before: i64) -> Outcome<bool> {
@@ -210,7 +155,7 @@ fn remove_tombstone(work: &mut Work<'_>, job: i64) -> Outcome<()> {
 fn crowded_jobs(work: &mut Work<'_>, limit: i64) -> Outcome<bool> {
     let db = work.db;
     let mut left = CHUNK;
-    let jobs: Vec<i64> = work.sweeper.crowded.iter().take(JOBS).copied().collect();
+    let jobs = work.sweeper.crowded(JOBS);
     for job in jobs {
         let surplus = remove(
             db,
@@ -227,9 +172,9 @@ fn crowded_jobs(work: &mut Work<'_>, limit: i64) -> Outcome<bool> {
             // There may be more of this one.
             return Ok(true);
         }
-        work.sweeper.crowded.remove(&job);
+        work.sweeper.cleared(job);
     }
-    Ok(!work.sweeper.crowded.is_empty())
+    Ok(work.sweeper.is_crowded())
 }
 
 /// Deleted collections that have no job left, not even a deleted one.

@@ -10,12 +10,10 @@ use model::{Collection, CollectionPath, JobState};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::codec::{Coded, from_json, key};
-use super::collections;
-use super::executions;
 use super::fault::Outcome;
-use super::jobs::{self, JobRow};
 use super::writer::Shared;
+use super::{collections, executions, jobs};
+use crate::codec::{Coded, from_json, key};
 use crate::{FoundJobs, JobQuery, JobSort, JobStates, Page, StoredJob};
 
 /// See [`Store::find_jobs`](crate::Store::find_jobs).
@@ -26,16 +24,7 @@ pub(super) fn find_jobs(
     page: Page,
 ) -> Outcome<FoundJobs> {
     let Some(filter) = Filter::of(db, query)? else { return Ok(FoundJobs::default()) };
-    let direction = if query.descending { "DESC" } else { "ASC" };
-    // By name the order is that of an index, from either end.
-    let by_name = |direction: &str| format!("name_key {direction}, collection_id {direction}");
-    let order = match query.sort {
-        JobSort::Name => by_name(direction),
-        JobSort::Next => format!("next_at IS NULL, next_at {direction}, {}", by_name("ASC")),
-        JobSort::Last => format!("last_execution IS NULL, last_execution {direction}, {}", by_name("ASC")),
-        JobSort::State => format!("state {direction}, {}", by_name("ASC")),
-        JobSort::Failures => format!("failures {direction}, {}", by_name("ASC")),
-    };
+    let order = query.sort.order(query.descending);
     let mut values = filter.values.clone();
     values.extend([i64::from(page.top).into(), i64::try_from(page.skip).unwrap_or(i64::MAX).into()]);
     // The planner would rather sort what another index finds; this one ends with the page.
@@ -80,13 +69,7 @@ pub(super) fn job_states(db: &Connection) -> Outcome<JobStates> {
     let mut states = JobStates::default();
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let count = match JobState::from_code(row.get(0)?, 0)? {
-            JobState::Enabled => &mut states.enabled,
-            JobState::Disabled => &mut states.disabled,
-            JobState::Completed => &mut states.completed,
-            JobState::Faulted => &mut states.faulted,
-        };
-        *count = row.get(1)?;
+        states.note(JobState::from_code(row.get(0)?, 0)?, row.get(1)?);
     }
     Ok(states)
 }
@@ -183,7 +166,7 @@ fn load(db: &Connection, shared: &Shared, ids: &[i64]) -> Outcome<Vec<StoredJob>
         let Some(row) = rows.next()? else { continue };
         let definition: String = row.get(jobs::WIDTH)?;
         let document: String = row.get(jobs::WIDTH + 1)?;
-        let row = JobRow::read(row)?;
+        let row = jobs::read(row)?;
         let path = match paths.get(&row.collection_id) {
             Some(path) => path.clone(),
             None => {
@@ -193,11 +176,8 @@ fn load(db: &Connection, shared: &Shared, ids: &[i64]) -> Outcome<Vec<StoredJob>
             }
         };
         let executions = executions::of_job(db, row.id)?;
-        found.push(row.restored(&executions, &shared.tickets).stored(
-            &definition,
-            &shared.sealer.keyring(),
-            path,
-        )?);
+        let is_begun = |execution: &_| shared.tickets.is_begun(execution);
+        found.push(row.stored(&executions, is_begun, &definition, &shared.sealer.keyring(), path)?);
     }
     Ok(found)
 }

@@ -1,16 +1,15 @@
 //! Settlements: what attempts led to.
 
-use model::transition::{self, Then};
-use model::{Cause, Execution, Fate, JobState, LedgerEntry, Reason};
+use model::Execution;
+use model::transition::Then;
 use rusqlite::params;
 
-use super::codec::ticks;
-use super::executions::{self, ExecutionRow};
 use super::fault::{Fault, Outcome};
-use super::jobs::{self, JobRow};
 use super::writer::Work;
-use super::{claims, history, ledger};
-use crate::{Attempted, seal};
+use super::{claims, definitions, executions, history, jobs, ledger};
+use crate::codec::ticks;
+use crate::rows::{ExecutionRow, JobRow};
+use crate::{Attempted, decisions, seal};
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
@@ -23,36 +22,22 @@ fn settle_one(work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
         // Its job was deleted, which the ledger knows already; or this was settled before.
         return Ok(());
     };
-    let execution = row.execution();
     let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
     let (attempt, patience) = (&attempted.attempt, &work.settings.patience);
-    let settled = match own {
+    let (entry, then) = match own {
         // What follows from an attempt does not depend on secrets: they stay sealed.
         Some(text) => {
             let own = seal::closed(&text)
                 .map_err(|fault| Fault::unreadable("executions.definition", row.id, fault))?;
-            transition::settle(&own, default_retry, &execution, attempt, patience)
+            decisions::settle(&mut job, &row, &own, default_retry, attempt, patience)
         }
         None => {
-            let known = work.known.load(db, work.sealer, &job)?;
-            transition::settle(&known.job.definition, default_retry, &execution, attempt, patience)
+            let known = definitions::load(work.known, db, work.sealer, &job)?;
+            decisions::settle(&mut job, &row, &known.job.definition, default_retry, attempt, patience)
         }
     };
-    let ended_at = attempted.attempt.ended_at;
-    let then = match settled.then {
-        Then::Again(next) => stopped(&job, &next, ended_at).map_or(Then::Again(next), Then::Done),
-        done @ Then::Done(_) => done,
-    };
-
-    history::insert(work, job.id, job.history_total, &settled.history)?;
-    if execution.generation == job.generation {
-        job.counters = job.counters + settled.tally;
-        if let Then::Done(entry) = &then
-            && entry.cause != Cause::Run
-        {
-            job.last_faulted = entry.fate == Fate::Faulted;
-        }
-    }
+    let ended_at = attempt.ended_at;
+    history::insert(work, job.id, job.history_total, &entry)?;
     db.prepare_cached(
         "UPDATE jobs SET executions = ?2, failures = ?3, faulted = ?4, last_execution = ?5, last_faulted = ?6, \
          history_total = history_total + 1 WHERE id = ?1",
@@ -90,17 +75,7 @@ fn load(work: &Work<'_>, id: i64) -> Outcome<Option<(JobRow, ExecutionRow, Optio
     let mut rows = statement.query(params![id])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let own = row.get(jobs::WIDTH + executions::WIDTH)?;
-    Ok(Some((JobRow::read(row)?, ExecutionRow::read(row, jobs::WIDTH)?, own)))
-}
-
-/// Why there is no further attempt after all: nothing new begins where the job or the collection is switched off.
-fn stopped(job: &JobRow, next: &Execution, ended_at: jiff::Timestamp) -> Option<LedgerEntry> {
-    let reason = match job.state {
-        JobState::Disabled => Reason::JobDisabled,
-        _ if !job.collection.enabled => Reason::CollectionDisabled,
-        _ => return None,
-    };
-    Some(transition::abandon(next, Fate::Faulted, reason, ended_at))
+    Ok(Some((jobs::read(row)?, executions::read(row, jobs::WIDTH)?, own)))
 }
 
 fn again(work: &mut Work<'_>, id: i64, next: &Execution) -> Outcome<()> {

@@ -7,50 +7,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use model::{HistoryEntry, HistoryStatus, Lateness, LedgerEntry, Tally};
+use model::{Lateness, Tally};
 use rusqlite::{Connection, params};
 
-use super::codec::{instant, ticks};
 use super::fault::Outcome;
 use crate::Tallied;
-
-/// The ticks of a minute.
-const MINUTE: i64 = 60 * 10_000_000;
-
-/// How long minutes are kept, in minutes: a week, and a day for those who look at the end of it.
-const KEPT: i64 = 8 * 24 * 60;
+use crate::codec::{instant, ticks};
+use crate::tallies::{KEPT, MINUTE, Tallies};
 
 /// The most minutes that one call removes.
 const CHUNK: i64 = 500;
 
-/// What was counted and is not written yet, by minute.
-#[derive(Debug, Default)]
-pub(super) struct Tallies(BTreeMap<i64, Tally>);
-
-impl Tallies {
-    /// Counts an entry of the ledger, in the minute in which it was known.
-    pub(super) fn enter(&mut self, entry: &LedgerEntry) {
-        self.at(entry.ended_at).enter(entry);
-    }
-
-    /// Counts an attempt, if it failed.
-    pub(super) fn attempt(&mut self, entry: &HistoryEntry) {
-        if entry.status == HistoryStatus::Failed {
-            self.at(entry.ended_at).failed_attempts += 1;
-        }
-    }
-
-    /// Takes what a change has counted that went well.
-    pub(super) fn take(&mut self, counted: &mut Self) {
-        for (minute, tally) in std::mem::take(&mut counted.0) {
-            self.0.entry(minute).or_default().add(&tally);
-        }
-    }
-
-    /// Adds all of it to what is stored.
-    pub(super) fn write(&mut self, db: &Connection) -> Outcome<()> {
-        for (minute, tally) in std::mem::take(&mut self.0) {
-            db.prepare_cached(
+/// Adds what was counted to what is stored.
+pub(super) fn write(tallies: &mut Tallies, db: &Connection) -> Outcome<()> {
+    for (minute, tally) in tallies.drain() {
+        db.prepare_cached(
                 "INSERT INTO tallies (minute, ran, ran_late, faulted, skipped, missed, failed_attempts, lateness_max)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
                  ON CONFLICT (minute) DO UPDATE SET
@@ -74,20 +45,15 @@ impl Tallies {
                 tally.failed_attempts,
                 tally.lateness.max().map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)),
             ])?;
-            let mut statement = db.prepare_cached(
-                "INSERT INTO tallies_lateness (minute, step, count) VALUES (?1, ?2, ?3)
+        let mut statement = db.prepare_cached(
+            "INSERT INTO tallies_lateness (minute, step, count) VALUES (?1, ?2, ?3)
                  ON CONFLICT (minute, step) DO UPDATE SET count = count + excluded.count",
-            )?;
-            for (step, count) in tally.lateness.steps() {
-                statement.execute(params![minute, step, count])?;
-            }
+        )?;
+        for (step, count) in tally.lateness.steps() {
+            statement.execute(params![minute, step, count])?;
         }
-        Ok(())
     }
-
-    fn at(&mut self, at: Timestamp) -> &mut Tally {
-        self.0.entry(ticks(at).div_euclid(MINUTE)).or_default()
-    }
+    Ok(())
 }
 
 /// See [`Store::tallies`](crate::Store::tallies).

@@ -290,7 +290,7 @@ async fn pruning_takes_small_bites() {
     let world = World::new(&backend).await;
     let store = backend.store();
     let job = world.put("job", world.minutely()).await.job.id.0;
-    let ended = super::codec::ticks(world.now);
+    let ended = crate::codec::ticks(world.now);
     store
         .writer
         .run(move |work| {

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Ticket;
+use crate::rows::ExecutionRow;
 
 /// All tickets; shared with readers, which want to know what is begun.
 #[derive(Debug, Default)]
@@ -56,7 +57,11 @@ impl Tickets {
 
     /// Whether an execution is begun. One without a ticket is, if its row says that it was claimed: it was settled
     /// after the row was read.
-    pub(super) fn is_begun(&self, id: i64, claimed: bool) -> bool {
+    pub(super) fn is_begun(&self, execution: &ExecutionRow) -> bool {
+        self.has_begun(execution.id, execution.claimed)
+    }
+
+    fn has_begun(&self, id: i64, claimed: bool) -> bool {
         let state = self.state();
         state.held.get(&id).map_or(claimed && !state.lost.contains(&id), Ticket::is_begun)
     }
@@ -164,7 +169,7 @@ mod tests {
         let ticket = tickets.hand_out(1);
         assert!(ticket.begin());
         assert!(!tickets.take_back(1));
-        assert!(tickets.is_begun(1, true));
+        assert!(tickets.has_begun(1, true));
     }
 
     #[test]
@@ -174,7 +179,7 @@ mod tests {
         tickets.hand_out(1);
         assert!(tickets.take_back(1));
         assert!(!tickets.roll_back(mark));
-        assert!(!tickets.is_begun(1, false));
+        assert!(!tickets.has_begun(1, false));
         assert!(tickets.find_lost().is_empty());
     }
 

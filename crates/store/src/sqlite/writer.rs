@@ -17,12 +17,12 @@ use tokio::sync::oneshot;
 
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
-use super::known::KnownJobs;
-use super::prune::Sweeper;
-use super::tallies::Tallies;
 use super::tickets::Tickets;
-use super::{SqliteSettings, claims, connection};
+use super::{SqliteSettings, claims, connection, tallies as counted};
+use crate::known::KnownJobs;
 use crate::seal::Sealer;
+use crate::sweeper::Sweeper;
+use crate::tallies::Tallies;
 use crate::{Bell, Error, Result};
 
 /// The most changes in one commit: bounds how long the first of them waits.
@@ -327,7 +327,7 @@ impl Desk {
             execute("RELEASE change")?;
         }
         filing.step(db)?;
-        tallies.write(db)?;
+        counted::write(&mut tallies, db)?;
         execute("COMMIT")?;
         // A commit of nothing works on a full disk too.
         if db.total_changes() > before && std::mem::take(troubled) {

@@ -5,6 +5,7 @@ mod events;
 mod groups;
 mod keys;
 mod ledger;
+mod nodes;
 mod overview;
 mod preview;
 mod search;
@@ -79,6 +80,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Settings => settings::settings(app, call).await,
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
+        Resource::Nodes => nodes::nodes(app, call).await,
         Resource::Backup => {
             let copy = app.store.snapshot().await?;
             let copy = copy
@@ -90,17 +92,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
-        Resource::Ready => {
-            app.store.check().await?;
-            let census = app.store.census().await?;
-            let counts = json!({
-                "status": "ready",
-                "jobCollections": census.collections,
-                "jobs": census.jobs,
-                "executions": census.executions,
-            });
-            Ok(Answer::json(200, counts))
-        }
+        Resource::Ready => nodes::ready(app).await,
     }
 }
 

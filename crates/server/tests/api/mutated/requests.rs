@@ -47,6 +47,7 @@ fn path() -> impl Strategy<Value = String> {
         "/api/settings",
         "/api/preview",
         "/api/upcoming",
+        "/api/nodes",
         "/api",
         "/healthz",
         "",

@@ -1,52 +1,72 @@
-//! How values of the model look in columns.
+//! How values of the model look in columns, the same in every database.
 
 use jiff::Timestamp;
-use model::{Cause, Definition, Fate, HistoryStatus, JobId, JobState, Reason, Uuid};
-use rusqlite::Row;
+use model::{Cause, Definition, Fate, HistoryStatus, JobId, JobState, Plan, Reason};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::fault::{Fault, Outcome};
 use crate::seal::Keyring;
+
+/// A stored value that makes no sense: table, row and column, and what is wrong.
+#[derive(Debug)]
+pub(crate) struct Unreadable(pub(crate) String);
+
+impl Unreadable {
+    /// Names a value that cannot be read.
+    pub(crate) fn at(place: &str, row: i64, why: impl std::fmt::Display) -> Self {
+        Self(format!("{place} of row {row}: {why}"))
+    }
+}
 
 const TICKS_PER_SECOND: i64 = 10_000_000;
 const NANOS_PER_TICK: i32 = 100;
 
 /// An instant as a number of 100-nanosecond ticks, rounded down.
-pub(super) fn ticks(at: Timestamp) -> i64 {
+pub(crate) fn ticks(at: Timestamp) -> i64 {
     let nanos = at.subsec_nanosecond().div_euclid(NANOS_PER_TICK);
     at.as_second() * TICKS_PER_SECOND + i64::from(nanos)
 }
 
 /// The instant of a number of ticks; one that no calendar has becomes the last one that it has.
-pub(super) fn instant(ticks: i64) -> Timestamp {
+pub(crate) fn instant(ticks: i64) -> Timestamp {
     let nanos = ticks.rem_euclid(TICKS_PER_SECOND) as i32 * NANOS_PER_TICK;
     let last = if ticks < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::new(ticks.div_euclid(TICKS_PER_SECOND), nanos).unwrap_or(last)
 }
 
 /// What a name is found and sorted by.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     name.to_lowercase()
 }
 
 /// A value of the model as JSON. A definition has none; [`Keyring::seal`] makes its text.
-pub(super) fn to_json<T: Serialize>(value: &T) -> Outcome<String> {
-    serde_json::to_string(value).map_err(|error| Fault::Unreadable(format!("a value has no JSON: {error}")))
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Unreadable> {
+    serde_json::to_string(value).map_err(|error| Unreadable(format!("a value has no JSON: {error}")))
 }
 
 /// Reads what [`to_json`] wrote.
-pub(super) fn from_json<T: DeserializeOwned>(text: &str, place: &str, row: i64) -> Outcome<T> {
-    serde_json::from_str(text).map_err(|error| Fault::unreadable(place, row, error))
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str, row: i64) -> Result<T, Unreadable> {
+    serde_json::from_str(text).map_err(|error| Unreadable::at(place, row, error))
 }
 
 /// Opens a definition that [`Keyring::seal`] sealed.
-pub(super) fn open_definition(keyring: &Keyring, text: &str, place: &str, job: JobId) -> Outcome<Definition> {
-    keyring.open(text, job).map_err(|fault| Fault::unreadable(place, job.0, fault))
+pub(crate) fn open_definition(
+    keyring: &Keyring,
+    text: &str,
+    place: &str,
+    job: i64,
+) -> Result<Definition, Unreadable> {
+    keyring.open(text, JobId(job)).map_err(|fault| Unreadable::at(place, job, fault))
+}
+
+/// A plan by the name it is stored under.
+pub(crate) fn plan(name: &str, row: i64) -> Result<Plan, Unreadable> {
+    let plan = Plan::ALL.into_iter().find(|plan| plan.name() == name);
+    plan.ok_or_else(|| Unreadable::at("collections.plan", row, format!("'{name}' is no plan")))
 }
 
 /// A value of a small set, stored as its place in [`Coded::CODES`].
-pub(super) trait Coded: Copy + PartialEq + 'static {
+pub(crate) trait Coded: Copy + PartialEq + 'static {
     /// In the order of their numbers. New values go to the end: a number never changes its meaning.
     const CODES: &'static [Self];
     /// For messages.
@@ -58,9 +78,9 @@ pub(super) trait Coded: Copy + PartialEq + 'static {
     }
 
     /// The value of a number.
-    fn from_code(code: i64, row: i64) -> Outcome<Self> {
+    fn from_code(code: i64, row: i64) -> Result<Self, Unreadable> {
         let value = usize::try_from(code).ok().and_then(|code| Self::CODES.get(code));
-        value.copied().ok_or_else(|| Fault::unreadable(Self::NAME, row, format!("{code} means nothing")))
+        value.copied().ok_or_else(|| Unreadable::at(Self::NAME, row, format!("{code} means nothing")))
     }
 }
 
@@ -97,21 +117,6 @@ impl Coded for Reason {
 impl Coded for HistoryStatus {
     const CODES: &'static [Self] = &[Self::Completed, Self::Failed, Self::Postponed];
     const NAME: &'static str = "history.status";
-}
-
-/// An instant column that may be NULL.
-pub(super) fn instant_or_none(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(instant))
-}
-
-/// An instant column.
-pub(super) fn instant_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
-    row.get(column).map(instant)
-}
-
-/// A UUID column.
-pub(super) fn uuid_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Uuid> {
-    row.get::<_, [u8; 16]>(column).map(Uuid::from_bytes)
 }
 
 #[cfg(test)]

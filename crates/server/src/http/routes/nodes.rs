@@ -1,0 +1,59 @@
+//! Who shares the store, and whether this one can do its work.
+
+use serde_json::{Value, json};
+use store::Node;
+
+use super::{Answered, Call};
+use crate::app::App;
+use crate::http::answer::Answer;
+use crate::problem::Problem;
+
+pub(super) async fn nodes(app: &App, call: &Call) -> Answered {
+    call.query.only(&[])?;
+    let nodes = app.store.nodes().await?;
+    Ok(Answer::json(200, json!({"value": nodes.iter().map(write).collect::<Vec<_>>()})))
+}
+
+fn write(node: &Node) -> Value {
+    json!({
+        "name": node.name,
+        "epoch": node.epoch,
+        "version": node.version,
+        "startedAt": wire::date_time::write(node.started_at),
+        "state": if node.lease_left.is_negative() { "lost" } else { "alive" },
+        "leaseMilliseconds": milliseconds(node.lease_left.as_millis()),
+        "clockOffsetMilliseconds": milliseconds(node.clock_offset.as_millis()),
+        "claims": node.claims,
+        "answers": node.is_this,
+    })
+}
+
+fn milliseconds(span: i128) -> i64 {
+    i64::try_from(span).unwrap_or(i64::MAX)
+}
+
+pub(super) async fn ready(app: &App) -> Answered {
+    if app.live.is_stopping() {
+        return Err(Problem::busy(
+            "The server is stopping: what is under way may finish, nothing new begins.",
+        ));
+    }
+    app.store.check().await.map_err(|error| match error {
+        // Whether it is the database or this node's lease; of the embedded store the log tells more.
+        store::Error::Unavailable(why) if app.config.database.is_some() => {
+            Problem::busy(format!("The server is not ready: {why}."))
+        }
+        other => other.into(),
+    })?;
+    let census = app.store.census().await?;
+    let mut answer = json!({
+        "status": "ready",
+        "jobCollections": census.collections,
+        "jobs": census.jobs,
+        "executions": census.executions,
+    });
+    if let Some(node) = app.store.nodes().await?.iter().find(|node| node.is_this) {
+        answer["node"] = write(node);
+    }
+    Ok(Answer::json(200, answer))
+}

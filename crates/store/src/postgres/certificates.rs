@@ -1,0 +1,54 @@
+//! The client certificates of jobs: which expire next.
+
+use model::{Collection, Definition};
+
+use super::columns::{instant_of, text};
+use super::fault::Outcome;
+use super::work::Work;
+use crate::StoredCertificate;
+use crate::codec::{from_json, ticks};
+use crate::rows::certificates_of;
+
+/// Lists the certificates of a job's definition, in place of those that were listed.
+pub(super) async fn list(work: &Work<'_>, job: i64, definition: &Definition) -> Outcome<()> {
+    work.execute("DELETE FROM certificates WHERE job_id = $1", &[&job]).await?;
+    for (depth, certificate) in certificates_of(definition) {
+        work.execute(
+            "INSERT INTO certificates (job_id, depth, expires_at, subject, thumbprint) VALUES ($1, $2, $3, $4, $5)",
+            &[
+                &job,
+                &depth,
+                &ticks(certificate.expiration),
+                &text(certificate.subject),
+                &text(certificate.thumbprint),
+            ],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// See [`Store::certificates`](crate::Store::certificates).
+pub(super) async fn certificates(work: &Work<'_>, top: u32) -> Outcome<Vec<StoredCertificate>> {
+    let rows = work
+        .query(
+            "SELECT j.name, c.id, c.document, l.expires_at, l.subject, l.thumbprint
+             FROM (SELECT * FROM certificates ORDER BY expires_at, job_id, depth LIMIT $1) l
+             JOIN jobs j ON j.id = l.job_id
+             JOIN collections c ON c.id = j.collection_id
+             ORDER BY l.expires_at, l.job_id, l.depth",
+            &[&i64::from(top)],
+        )
+        .await?;
+    let found = rows.iter().map(|row| {
+        let collection: Collection = from_json(row.try_get(2)?, "collections.document", row.try_get(1)?)?;
+        Ok(StoredCertificate {
+            collection: collection.path,
+            job: row.try_get(0)?,
+            expiration: instant_of(row, 3)?,
+            subject: row.try_get(4)?,
+            thumbprint: row.try_get(5)?,
+        })
+    });
+    found.collect()
+}

@@ -1,0 +1,334 @@
+//! What a change of a job means for what is in flight.
+//!
+//! A change decides by rows alone. Where a row says that an execution is claimed and not whether it is begun, its holder
+//! is asked first (`revocation.rs`), and the change begins anew.
+
+use jiff::Timestamp;
+use model::{CollectionPath, Execution, Fate, JobId, Overlap, Reason, transition};
+
+use super::collections::{self, Hold};
+use super::columns::{code, key};
+use super::executions::{Held, New, ask_for};
+use super::fault::{Fault, Outcome};
+use super::work::Work;
+use super::{certificates, definitions, executions, jobs, keys, shards};
+use crate::codec::ticks;
+use crate::decisions::{self, Carried};
+use crate::rows::{ExecutionRow, JobRow, Restored, restored};
+use crate::seal::{KeyId, SealedDefinition};
+use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
+
+/// See [`Store::put_job`](crate::Store::put_job).
+pub(super) async fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written> {
+    let hold = match write.expected {
+        ExpectedJob::Absent => Hold::Alone,
+        ExpectedJob::Standing { .. } => Hold::Together,
+    };
+    let Some(collection) = collections::lock(work, &write.collection, hold).await? else {
+        return Ok(Written::NoCollection);
+    };
+    match (jobs::lock(work, collection, &write.name).await?, write.expected) {
+        (None, ExpectedJob::Absent) => create(work, collection, write).await,
+        (Some(row), expected @ ExpectedJob::Standing { .. }) => {
+            let held = executions::lock(work, &[row.id]).await?.remove(&row.id).unwrap_or_default();
+            let rows: Vec<ExecutionRow> = held.iter().map(|held| held.row.clone()).collect();
+            // Refused before anybody is asked: a change that is not made takes nothing away.
+            let seen = restored(&row, &rows, |execution| {
+                held.iter().any(|held| held.row.id == execution.id && held.seems_begun(work))
+            });
+            if !decisions::is_expected(&row, &seen, expected) {
+                return Ok(Written::Changed);
+            }
+            let job = [(row, held)];
+            ask_for(work, &job, |held| !decisions::waits_for_retry(&held.row, write))?;
+            let [(row, held)] = job;
+            update(work, row, &held, &seen, write).await
+        }
+        _ => Ok(Written::Changed),
+    }
+}
+
+async fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Written> {
+    let row = work.query_opt("SELECT jobs, enabled FROM collections WHERE id = $1", &[&collection]).await?;
+    let Some(row) = row else { return Ok(Written::NoCollection) };
+    let (there, enabled): (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
+    if write.most.is_some_and(|most| there >= i64::from(most)) {
+        return Ok(Written::Full(u64::try_from(there).unwrap_or_default()));
+    }
+    let standing = &write.standing;
+    let revision = work.next_revision().await?;
+    let due_at = standing.next_at.filter(|_| enabled).map(ticks);
+    let ids = work
+        .ids(
+            "INSERT INTO jobs (collection_id, shard, name, name_key, seed, state, ahead, executions, failures, faulted, \
+             next_number, next_at, due_at, paused_at, last_faulted, generation, revision) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, $8, $9, $10, $11, false, 1, $12) RETURNING id",
+            &[
+                &collection,
+                &shards::of_job(&write.collection, &write.name),
+                &write.name,
+                &key(&write.name),
+                &write.seed,
+                &code(standing.state),
+                &(write.definition.overlap == Overlap::Allow),
+                &i64::from(standing.next_number),
+                &standing.next_at.map(ticks),
+                &due_at,
+                &standing.paused_at.map(ticks),
+                &revision,
+            ],
+        )
+        .await?;
+    let id = ids.first().copied().ok_or(Fault::Overtaken("a job was not written"))?;
+    let sealed = seal(work, write, id).await?;
+    work.execute(
+        "INSERT INTO definitions (job_id, definition, sealed_by) VALUES ($1, $2, $3)",
+        &[&id, &sealed.text, &sealed.key.as_ref().map(KeyId::as_str)],
+    )
+    .await?;
+    work.execute("UPDATE collections SET jobs = jobs + 1 WHERE id = $1", &[&collection]).await?;
+    work.ring |= due_at.is_some();
+    work.tell |= due_at.is_some();
+    Ok(Written::Done(Revision(revision)))
+}
+
+/// The definition of a job in the form in which it is stored. What is listed of it is brought up to date.
+async fn seal(work: &Work<'_>, write: &JobWrite, job: i64) -> Outcome<SealedDefinition> {
+    let keyring = work.shared.sealer.keyring();
+    let sealed = keyring.seal(&write.definition, JobId(job))?;
+    if sealed.key.is_some() {
+        keys::note(work, &keyring).await?;
+    }
+    certificates::list(work, job, &write.definition).await?;
+    Ok(sealed)
+}
+
+async fn update(
+    work: &mut Work<'_>,
+    mut row: JobRow,
+    held: &[Held],
+    restored: &Restored,
+    write: &JobWrite,
+) -> Outcome<Written> {
+    executions::delete(work, &restored.taken_back).await?;
+    row.next_number = restored.next_number;
+    row.next_at = restored.next_at;
+    if decisions::overtakes(&row, write) {
+        enter_overtaken(work, &row, decisions::reason_of(write), write.now).await?;
+    }
+    let in_flight = held.iter().filter(|held| !restored.taken_back.contains(&held.row.id));
+    carry_over(work, &row, in_flight, write).await?;
+    if let Some(entry) = &write.standing.ledger {
+        work.ledger.push((row.collection_id, entry.clone()));
+    }
+    let resting = !executions::any(work, row.id).await?;
+    let row = decisions::rewritten(row, write, resting);
+    let revision = work.next_revision().await?;
+    let due_at = row.next_at.filter(|_| row.collection.enabled).map(ticks);
+    work.execute(
+        "UPDATE jobs SET seed = $2, state = $3, ahead = $4, executions = $5, failures = $6, faulted = $7, \
+         last_execution = $8, next_number = $9, next_at = $10, due_at = $11, paused_at = $12, last_faulted = $13, \
+         generation = $14, revision = $15, ended_at = $16 WHERE id = $1",
+        &[
+            &row.id,
+            &row.seed,
+            &code(row.state),
+            &(write.definition.overlap == Overlap::Allow),
+            &(row.counters.executions as i64),
+            &(row.counters.failures as i64),
+            &(row.counters.faulted as i64),
+            &row.counters.last_execution.map(ticks),
+            &i64::from(row.next_number),
+            &row.next_at.map(ticks),
+            &due_at,
+            &row.paused_at.map(ticks),
+            &row.last_faulted,
+            &row.generation,
+            &revision,
+            &row.state.is_final().then(|| ticks(write.now)),
+        ],
+    )
+    .await?;
+    let sealed = seal(work, write, row.id).await?;
+    work.execute(
+        "UPDATE definitions SET definition = $2, sealed_by = $3 WHERE job_id = $1",
+        &[&row.id, &sealed.text, &sealed.key.as_ref().map(KeyId::as_str)],
+    )
+    .await?;
+    work.ring |= due_at.is_some();
+    work.tell |= due_at.is_some();
+    Ok(Written::Done(Revision(revision)))
+}
+
+/// What becomes of executions whose job is changed.
+async fn carry_over<'h>(
+    work: &mut Work<'_>,
+    row: &JobRow,
+    held: impl Iterator<Item = &'h Held>,
+    write: &JobWrite,
+) -> Outcome<()> {
+    let (mut on, mut gone, mut free, mut generation) = (Vec::new(), Vec::new(), Vec::new(), row.generation);
+    for held in held {
+        let id = held.row.id;
+        match decisions::carry_over(row, &held.row, write, || !held.is_begun(work)) {
+            Carried::OnAsItBegan => on.push(id),
+            Carried::GivenUp(entry) => {
+                work.ledger.push((row.collection_id, entry));
+                gone.push(id);
+            }
+            Carried::ToTheNew(new) => {
+                generation = new;
+                free.push(id);
+            }
+        }
+    }
+    if !on.is_empty() {
+        work.execute(
+            // As it is: what is sealed is bound to the job, and the executions are the job's.
+            "UPDATE executions e SET definition = d.definition, sealed_by = d.sealed_by
+             FROM definitions d WHERE d.job_id = $2 AND e.id = ANY($1) AND e.definition IS NULL",
+            &[&on, &row.id],
+        )
+        .await?;
+    }
+    executions::delete(work, &gone).await?;
+    if !free.is_empty() {
+        work.execute(
+            "UPDATE executions SET generation = $2, claimed_by = NULL, kept_until = NULL WHERE id = ANY($1)",
+            &[&free, &generation],
+        )
+        .await?;
+        work.ring = true;
+        work.tell = true;
+    }
+    Ok(())
+}
+
+/// Enters in the ledger what of a job is due and not claimed, and will not be.
+pub(super) async fn enter_overtaken(
+    work: &mut Work<'_>,
+    row: &JobRow,
+    reason: Reason,
+    now: Timestamp,
+) -> Outcome<()> {
+    if !decisions::may_be_overtaken(row, now) {
+        return Ok(());
+    }
+    let texts = definitions::fetch(work, std::iter::once(row)).await?;
+    let entries = texts.with(work, row, |known| decisions::overtaken(row, &known.job, reason, now));
+    match entries {
+        Err(Fault::Unreadable(why)) => {
+            keys::none_is_lacking(work).await?;
+            // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
+            tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
+        }
+        Err(fault) => return Err(fault),
+        Ok(entries) => {
+            work.ledger.extend(entries.into_iter().map(|entry| (row.collection_id, entry)));
+        }
+    }
+    Ok(())
+}
+
+/// Stops a job whose collection is switched off: what is begun ends, nothing else does.
+pub(super) async fn pause(
+    work: &mut Work<'_>,
+    row: &JobRow,
+    held: &[Held],
+    reason: Reason,
+    now: Timestamp,
+) -> Outcome<()> {
+    let rows: Vec<ExecutionRow> = held.iter().map(|held| held.row.clone()).collect();
+    let begun: Vec<i64> = held.iter().filter(|held| held.is_begun(work)).map(|held| held.row.id).collect();
+    let restored = restored(row, &rows, |execution| begun.contains(&execution.id));
+    let gone: Vec<i64> = rows.iter().map(|row| row.id).filter(|id| !begun.contains(id)).collect();
+    for execution in rows
+        .iter()
+        .filter(|execution| gone.contains(&execution.id) && !restored.taken_back.contains(&execution.id))
+    {
+        work.ledger.push((row.collection_id, decisions::give_up(execution, reason, now)));
+    }
+    executions::delete(work, &gone).await?;
+    if !restored.taken_back.is_empty() {
+        work.execute(
+            "UPDATE jobs SET next_number = $2, next_at = $3 WHERE id = $1",
+            &[&row.id, &i64::from(restored.next_number), &restored.next_at.map(ticks)],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// See [`Store::delete_job`](crate::Store::delete_job).
+pub(super) async fn delete_job(
+    work: &mut Work<'_>,
+    path: &CollectionPath,
+    name: &str,
+    expected: Option<Revision>,
+    now: Timestamp,
+) -> Outcome<Deleted> {
+    let Some(collection) = collections::lock(work, path, Hold::Alone).await? else {
+        return Ok(Deleted::Absent);
+    };
+    let Some(row) = jobs::lock(work, collection, name).await? else { return Ok(Deleted::Absent) };
+    if expected.is_some_and(|expected| expected != Revision(row.revision)) {
+        return Ok(Deleted::Changed);
+    }
+    delete(work, row, now).await?;
+    Ok(Deleted::Done)
+}
+
+/// Deletes a job that is held on to, with its collection; save for what the ledger needs.
+pub(super) async fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcome<()> {
+    let held = executions::lock(work, &[row.id]).await?.remove(&row.id).unwrap_or_default();
+    let job = [(row, held)];
+    ask_for(work, &job, |_| true)?;
+    let [(row, held)] = job;
+    abandon_all(work, &row, held, now).await?;
+    enter_overtaken(work, &row, Reason::JobDeleted, now).await?;
+    // The history goes in the background, a little at a time.
+    work.execute(
+        "UPDATE jobs SET deleted_at = $2, sweep = true, next_at = NULL, due_at = NULL, seed = $3 WHERE id = $1",
+        &[&row.id, &ticks(now), &model::Uuid::nil()],
+    )
+    .await?;
+    work.execute("DELETE FROM definitions WHERE job_id = $1", &[&row.id]).await?;
+    work.execute("DELETE FROM certificates WHERE job_id = $1", &[&row.id]).await?;
+    work.execute("UPDATE collections SET jobs = jobs - 1 WHERE id = $1", &[&row.collection_id]).await?;
+    Ok(())
+}
+
+/// Gives up all that is in flight of a job that is being deleted.
+pub(super) async fn abandon_all(
+    work: &mut Work<'_>,
+    row: &JobRow,
+    held: Vec<Held>,
+    now: Timestamp,
+) -> Outcome<()> {
+    let mut gone = Vec::with_capacity(held.len());
+    for held in held {
+        gone.push(held.row.id);
+        let begun = held.is_begun(work);
+        let entry = decisions::abandon(held.row, begun, now);
+        work.ledger.extend(entry.map(|entry| (row.collection_id, entry)));
+    }
+    executions::delete(work, &gone).await
+}
+
+/// See [`Store::add_execution`](crate::Store::add_execution).
+pub(super) async fn add_execution(work: &mut Work<'_>, execution: &Execution) -> Outcome<()> {
+    let id = execution.job.0;
+    if jobs::lock_by_id(work, id).await?.is_some() {
+        let shard = work.query_opt("SELECT shard FROM jobs WHERE id = $1", &[&id]).await?;
+        let shard = shard.map_or(Ok(0), |row| row.try_get(0))?;
+        let new = New { execution: execution.clone(), shard, ahead: false, claimed: false };
+        executions::insert(work, &[new]).await?;
+        work.ring = true;
+        work.tell = true;
+    } else if let Some(collection) = jobs::collection_of_deleted(work, id).await? {
+        let now = execution.wake_at.unwrap_or(execution.occurrence.at);
+        let entry = transition::abandon(execution, Fate::Skipped, Reason::JobDeleted, now);
+        work.ledger.push((collection, entry));
+    }
+    Ok(())
+}

@@ -1,0 +1,399 @@
+//! Claims: what is due becomes durable, is handed out, and is given back.
+//!
+//! A claim takes what nobody else is holding on to and waits for nobody. It locks rows first and reads them afterwards:
+//! what it reads is the latest that is committed, and stays so until it commits. It also holds on to this node's own row,
+//! so that no claim can be made once the lease is lost.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use model::Overlap;
+use model::transition::{self, Busy, Due};
+
+use super::columns::{code, instant_or_none, number};
+use super::executions::{self, New};
+use super::fault::{Fault, Outcome};
+use super::work::Work;
+use super::{definitions, jobs, keys, shards};
+use crate::codec::{open_definition, ticks};
+use crate::decisions::Soonest;
+use crate::lease::Lease;
+use crate::rows::{ExecutionRow, JobRow};
+use crate::{Claim, Claimed, ClaimedJob, Error, ExecutionId};
+
+/// What is late by so much anybody claims, whoever prefers it. Claims are made ahead, so this is a sign that the node
+/// which should have is in trouble.
+const OVERDUE: SignedDuration = SignedDuration::from_millis(500);
+
+/// What one claim looks for.
+#[derive(Debug, Clone, Copy)]
+struct Reach<'s> {
+    shards: &'s [i16],
+    /// What is claimed when it is due.
+    now: Timestamp,
+    /// What may be claimed ahead.
+    until: Timestamp,
+}
+
+/// See [`Store::claim_due`](crate::Store::claim_due). `handed_out` gets the numbers of what there are tickets for.
+pub(super) async fn claim_due(
+    work: &mut Work<'_>,
+    now: Timestamp,
+    until: Timestamp,
+    most: usize,
+    handed_out: &mut Vec<i64>,
+) -> Outcome<Claimed> {
+    let lease = hold_seat(work).await?;
+    keys::none_is_lacking(work).await?;
+    let own = work.shared.seat.shards();
+    let all: Vec<i16> = (0..shards::SHARDS).collect();
+    let late = now.checked_sub(OVERDUE).unwrap_or(Timestamp::MIN);
+    let mut claiming = Claiming { lease, now, until, most, claims: Vec::new(), handed_out };
+    let mut reaches = vec![Reach { shards: &own, now, until }];
+    if own.len() < all.len() {
+        reaches.push(Reach { shards: &all, now: late, until: late });
+    }
+    for reach in reaches {
+        claiming.waiting(work, reach).await?;
+        // A job that is due may bring no execution, so jobs are counted too: one claim takes a bounded time even when
+        // a million jobs were missed.
+        let mut jobs_left = most;
+        while claiming.room() > 0 && jobs_left > 0 {
+            let rows = due_jobs(work, reach, jobs_left.min(claiming.room())).await?;
+            if rows.is_empty() {
+                break;
+            }
+            jobs_left = jobs_left.saturating_sub(rows.len());
+            claiming.advance(work, rows).await?;
+        }
+    }
+    let mut claims = claiming.claims;
+    claims.sort_by_key(|claim: &Claim| claim.execution.wake_at);
+    let soonest = soonest(work, &own).await?;
+    // Where there was room, whatever is left is in another node's hands at this moment.
+    let more = claims.len() >= most && soonest.is_near(now, until);
+    Ok(Claimed { claims, more, next_at: soonest.next_at() })
+}
+
+/// Holds on to this node's row: nobody can take its claims away until we are done.
+async fn hold_seat(work: &Work<'_>) -> Outcome<Arc<Lease>> {
+    let lease = work.shared.seat.lease().filter(|lease| lease.epoch() == work.epoch && lease.holds());
+    let sql = "SELECT epoch FROM nodes WHERE epoch = $1 AND lease_until > clock_timestamp() FOR KEY SHARE";
+    match lease {
+        Some(lease) if !work.ids(sql, &[&work.epoch]).await?.is_empty() => Ok(lease),
+        _ => Err(Fault::Told(Error::Unavailable(match work.shared.seat.refusal() {
+            Some(why) => why,
+            None => format!(
+                "{}: this node has no lease at the moment, and claims nothing until it has one again",
+                work.shared.address.place
+            ),
+        }))),
+    }
+}
+
+struct Claiming<'h> {
+    lease: Arc<Lease>,
+    now: Timestamp,
+    until: Timestamp,
+    most: usize,
+    claims: Vec<Claim>,
+    /// For whom there is a ticket, whatever becomes of the transaction.
+    handed_out: &'h mut Vec<i64>,
+}
+
+impl Claiming<'_> {
+    fn room(&self) -> usize {
+        self.most.saturating_sub(self.claims.len())
+    }
+
+    fn hand_out(&mut self, work: &Work<'_>, id: i64, execution: model::Execution, job: Arc<ClaimedJob>) {
+        self.handed_out.push(id);
+        let ticket = work.shared.tickets.hand_out(id, &self.lease);
+        self.claims.push(Claim { id: ExecutionId(id), execution, job, ticket });
+    }
+
+    /// Executions whose time has come: retries, error actions, what was asked for, what a lost node left behind.
+    async fn waiting(&mut self, work: &Work<'_>, reach: Reach<'_>) -> Outcome<()> {
+        let ids = work
+            .ids(
+                "SELECT id FROM executions
+                 WHERE claimed_by IS NULL AND wake_at IS NOT NULL AND wake_at <= $1 AND shard = ANY($2)
+                   AND (kept_until IS NULL OR kept_until < clock_timestamp())
+                 ORDER BY wake_at LIMIT $3 FOR UPDATE SKIP LOCKED",
+                &[&ticks(reach.until), &reach.shards, &(self.room() as i64)],
+            )
+            .await?;
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let rows = work
+            .query(
+                &format!(
+                    "SELECT {}, {}, e.definition, c.document
+                     FROM executions e
+                     JOIN jobs j ON j.id = e.job_id
+                     JOIN collections c ON c.id = j.collection_id
+                     WHERE e.id = ANY($1) ORDER BY e.wake_at",
+                    jobs::COLUMNS,
+                    executions::COLUMNS
+                ),
+                &[&ids],
+            )
+            .await?;
+        let mut waiting = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let execution = executions::read(row, jobs::WIDTH)?.row;
+            let own: Option<&str> = row.try_get(jobs::WIDTH + executions::WIDTH)?;
+            let collection: &str = row.try_get(jobs::WIDTH + executions::WIDTH + 1)?;
+            waiting.push((jobs::read(row)?, execution, own.map(|own| (own, collection))));
+        }
+        let texts =
+            definitions::fetch(work, waiting.iter().filter(|(.., own)| own.is_none()).map(|(job, ..)| job))
+                .await?;
+        let (mut claimed, mut aside) = (Vec::new(), Vec::new());
+        for (job, execution, own) in &waiting {
+            match claimed_job(work, &texts, job, execution, *own) {
+                Ok(claimed_job) => {
+                    claimed.push(execution.id);
+                    self.hand_out(work, execution.id, execution.execution(), claimed_job);
+                }
+                Err(Fault::Unreadable(why)) => {
+                    keys::none_is_lacking(work).await?;
+                    tracing::error!(job = %job.name, why, "an execution is set aside: its definition is unreadable");
+                    // It stays accounted for, and does not keep others waiting.
+                    aside.push(execution.id);
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        work.execute("UPDATE executions SET claimed_by = $2 WHERE id = ANY($1)", &[&claimed, &work.epoch])
+            .await?;
+        if !aside.is_empty() {
+            work.execute("UPDATE executions SET wake_at = NULL WHERE id = ANY($1)", &[&aside]).await?;
+        }
+        Ok(())
+    }
+
+    /// Turns what is due of jobs into executions and ledger entries, and moves them on.
+    async fn advance(&mut self, work: &mut Work<'_>, rows: Vec<DueJob>) -> Outcome<()> {
+        let busy = busy(work, &rows).await?;
+        let texts = definitions::fetch(work, rows.iter().map(|due| &due.row)).await?;
+        let mut moved = Moved::default();
+        let (mut new, mut claimed_jobs) = (Vec::new(), Vec::new());
+        let mut planned = self.claims.len();
+        for DueJob { row, shard } in &rows {
+            let decided = texts.with(work, row, |known| {
+                let busy = match known.job.definition.overlap {
+                    Overlap::Allow => Busy::default(),
+                    Overlap::Skip | Overlap::Queue => busy.get(&row.id).copied().unwrap_or_default(),
+                };
+                let patience = &work.shared.settings.patience;
+                let due = transition::due(&known.job, row.collection.resumed_at, busy, self.now, patience);
+                (due, known.claimed.clone())
+            });
+            let (due, claimed_job) = match decided {
+                Err(Fault::Unreadable(why)) => {
+                    keys::none_is_lacking(work).await?;
+                    tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
+                    moved.aside.push(row.id);
+                    continue;
+                }
+                other => other?,
+            };
+            if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
+                tracing::error!(job = %row.name, "a job is set aside: it is due, and nothing follows from it");
+                moved.aside.push(row.id);
+                continue;
+            }
+            moved.note(row, &due);
+            work.ledger.extend(due.ledger.into_iter().map(|entry| (row.collection_id, entry)));
+            if !due.history.is_empty() {
+                let total = row.history_total + due.history.len() as i64;
+                work.shared.sweeper().grown(row.id, total);
+            }
+            work.history.extend(due.history.into_iter().map(|entry| (row.id, entry)));
+            for execution in due.executions {
+                let claimed =
+                    planned < self.most && execution.wake_at.is_some_and(|wake_at| wake_at <= self.until);
+                planned += usize::from(claimed);
+                let ahead = execution.occurrence.at > self.now;
+                new.push(New { execution, shard: *shard, ahead, claimed });
+                claimed_jobs.push(claimed_job.clone());
+            }
+        }
+        let ids = executions::insert(work, &new).await?;
+        for ((id, new), job) in ids.into_iter().zip(new).zip(claimed_jobs) {
+            if new.claimed {
+                self.hand_out(work, id, new.execution, job);
+            }
+        }
+        moved.write(work).await?;
+        for (row, last_faulted) in moved.resting {
+            come_to_rest(work, &row, last_faulted, self.now).await?;
+        }
+        Ok(())
+    }
+}
+
+fn claimed_job(
+    work: &Work<'_>,
+    texts: &definitions::Texts,
+    job: &JobRow,
+    execution: &ExecutionRow,
+    own: Option<(&str, &str)>,
+) -> Outcome<Arc<ClaimedJob>> {
+    let Some((own, collection)) = own else {
+        return texts.with(work, job, |known| known.claimed.clone());
+    };
+    let keyring = work.shared.sealer.keyring();
+    let definition = open_definition(&keyring, own, "executions.definition", execution.job_id)?;
+    Ok(job.claimed(collection, definition)?)
+}
+
+/// Where jobs stand after what is due of them is claimed.
+#[derive(Default)]
+struct Moved {
+    ids: Vec<i64>,
+    numbers: Vec<i64>,
+    next: Vec<Option<i64>>,
+    history: Vec<i64>,
+    /// Set aside.
+    aside: Vec<i64>,
+    /// Without a further occurrence, and with nothing to carry out from this one.
+    resting: Vec<(JobRow, bool)>,
+}
+
+impl Moved {
+    fn note(&mut self, row: &JobRow, due: &Due) {
+        self.ids.push(row.id);
+        self.numbers.push(i64::from(due.next_number));
+        self.next.push(due.next_at.map(ticks));
+        self.history.push(due.history.len() as i64);
+        if due.next_at.is_none() && due.executions.is_empty() {
+            let row = JobRow { next_at: None, ..row.clone() };
+            self.resting.push((row.clone(), row.last_faulted));
+        }
+    }
+
+    async fn write(&self, work: &Work<'_>) -> Outcome<()> {
+        work.execute(
+            "UPDATE jobs j SET next_number = new.number, next_at = new.at, due_at = new.at, \
+             history_total = j.history_total + new.history
+             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS new (id, number, at, history)
+             WHERE j.id = new.id",
+            &[&self.ids, &self.numbers, &self.next, &self.history],
+        )
+        .await?;
+        if !self.aside.is_empty() {
+            work.execute("UPDATE jobs SET due_at = NULL WHERE id = ANY($1)", &[&self.aside]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A job to ask.
+struct DueJob {
+    row: JobRow,
+    shard: i16,
+}
+
+/// Jobs to ask, soonest first, held on to: those that may be claimed ahead until an instant, the others when they are
+/// due.
+async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, most: usize) -> Outcome<Vec<DueJob>> {
+    let mut ids = Vec::new();
+    for (ahead, end) in [(true, reach.until), (false, reach.now)] {
+        let room = most.saturating_sub(ids.len()) as i64;
+        let sql = "SELECT id FROM jobs
+                   WHERE ahead = $1 AND due_at IS NOT NULL AND due_at <= $2 AND shard = ANY($3)
+                   ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED";
+        if room > 0 {
+            ids.extend(work.ids(sql, &[&ahead, &ticks(end), &reach.shards, &room]).await?);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = work
+        .query(
+            &format!(
+                "SELECT {}, j.shard FROM jobs j JOIN collections c ON c.id = j.collection_id
+                 WHERE j.id = ANY($1) AND j.due_at IS NOT NULL ORDER BY j.due_at",
+                jobs::COLUMNS
+            ),
+            &[&ids],
+        )
+        .await?;
+    rows.iter().map(|row| Ok(DueJob { row: jobs::read(row)?, shard: row.try_get(jobs::WIDTH)? })).collect()
+}
+
+/// How many executions jobs have already.
+async fn busy(work: &Work<'_>, rows: &[DueJob]) -> Outcome<HashMap<i64, Busy>> {
+    let ids: Vec<i64> = rows.iter().map(|due| due.row.id).collect();
+    let rows = work
+        .query(
+            "SELECT job_id, count(wake_at), count(*) - count(wake_at) FROM executions
+             WHERE job_id = ANY($1) GROUP BY job_id",
+            &[&ids],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get(0)?, Busy { active: number(row, 1)?, queued: number(row, 2)? })))
+        .collect()
+}
+
+/// Ends a job that has neither occurrences nor executions left.
+///
+/// The state is part of what a client sees and decides by, so it gets a new revision.
+pub(super) async fn come_to_rest(
+    work: &Work<'_>,
+    job: &JobRow,
+    last_faulted: bool,
+    now: Timestamp,
+) -> Outcome<()> {
+    let at_rest = transition::at_rest(job.state, job.next_at, last_faulted);
+    if at_rest == job.state || executions::any(work, job.id).await? {
+        return Ok(());
+    }
+    work.execute(
+        "UPDATE jobs SET state = $2, ended_at = $3, revision = nextval('revisions') WHERE id = $1",
+        &[&job.id, &code(at_rest), &ticks(now)],
+    )
+    .await?;
+    Ok(())
+}
+
+/// What becomes due next of what this node prefers.
+async fn soonest(work: &Work<'_>, shards: &[i16]) -> Outcome<Soonest> {
+    let row = work
+        .query_opt(
+            "SELECT (SELECT min(wake_at) FROM executions
+                     WHERE claimed_by IS NULL AND wake_at IS NOT NULL AND shard = ANY($1)
+                       AND (kept_until IS NULL OR kept_until < clock_timestamp())),
+                    (SELECT min(due_at) FROM jobs WHERE ahead AND due_at IS NOT NULL AND shard = ANY($1)),
+                    (SELECT min(due_at) FROM jobs WHERE NOT ahead AND due_at IS NOT NULL AND shard = ANY($1))",
+            &[&shards],
+        )
+        .await?;
+    let Some(row) = row else { return Ok(Soonest { waiting: None, ahead: None, on_time: None }) };
+    Ok(Soonest {
+        waiting: instant_or_none(&row, 0)?,
+        ahead: instant_or_none(&row, 1)?,
+        on_time: instant_or_none(&row, 2)?,
+    })
+}
+
+/// See [`Store::release`](crate::Store::release).
+pub(super) async fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome<Vec<i64>> {
+    let free: Vec<i64> = ids.iter().map(|id| id.0).filter(|id| work.shared.tickets.take_back(*id)).collect();
+    let freed = work
+        .execute(
+            "UPDATE executions SET claimed_by = NULL, revoked = false
+             WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
+            &[&free, &work.epoch],
+        )
+        .await?;
+    work.ring |= freed > 0;
+    work.tell |= freed > 0;
+    Ok(free)
+}

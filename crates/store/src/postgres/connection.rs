@@ -1,0 +1,220 @@
+//! Connections: the address, whom to trust, and how long to wait for what.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::{Error, Result};
+
+/// How long to wait for a connection before the store counts as away.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long one statement may take, in milliseconds. The longest are the first pages of a large ledger.
+const STATEMENT: u32 = 30_000;
+
+/// How long to wait for a lock that another transaction holds, in milliseconds. Transactions take milliseconds; one that
+/// takes longer hangs, and whoever waits for it shall be able to say so.
+const LOCK: u32 = 5_000;
+
+/// After this a node that vanished in the middle of a transaction lets go of its locks, in milliseconds.
+const IDLE: u32 = 10_000;
+
+/// A database, as its URL names it.
+#[derive(Clone)]
+pub(super) struct Address {
+    config: tokio_postgres::Config,
+    tls: MakeRustlsConnect,
+    /// For messages: without the password.
+    pub(super) place: String,
+}
+
+/// A connection of its own, and what has to be driven for it to work.
+pub(super) type Line = (
+    tokio_postgres::Client,
+    tokio_postgres::Connection<
+        tokio_postgres::Socket,
+        <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<tokio_postgres::Socket>>::Stream,
+    >,
+);
+
+impl Address {
+    /// Reads a URL such as `postgres://user:password@host/database?sslmode=verify-full`.
+    pub(super) fn parse(url: &str) -> Result<Self> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let (mut mode, mut root, mut rest) = (None, None, Vec::new());
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", value)) => mode = Some(value),
+                Some(("sslrootcert", value)) => root = Some(decoded(value)),
+                _ => rest.push(pair),
+            }
+        }
+        let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+        let mut config: tokio_postgres::Config = url.parse().map_err(|error| {
+            Error::Failed(format!(
+                "the URL of the database cannot be read ({error}); \
+                 it looks like postgres://user:password@host:5432/database?sslmode=verify-full"
+            ))
+        })?;
+        let place = place(&config);
+        let encrypted = match mode {
+            None => !is_local(&config),
+            Some("disable") => false,
+            // All three check the certificate and the name: encryption towards nobody in particular protects nothing.
+            Some("require" | "verify-ca" | "verify-full") => true,
+            Some(other) => {
+                return Err(Error::Failed(format!(
+                    "{place}: sslmode={other} is not known; allowed: disable, require, verify-ca, verify-full"
+                )));
+            }
+        };
+        config.ssl_mode(if encrypted { SslMode::Require } else { SslMode::Disable });
+        if config.get_application_name().is_none() {
+            config.application_name("punctual");
+        }
+        // Of several hosts, the one that can be written.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config.connect_timeout(PATIENCE);
+        config.tcp_user_timeout(PATIENCE);
+        let own = config.get_options().unwrap_or_default().to_owned();
+        config.options(format!(
+            "-c statement_timeout={STATEMENT} -c lock_timeout={LOCK} \
+             -c idle_in_transaction_session_timeout={IDLE} {own}"
+        ));
+        let tls = MakeRustlsConnect::new(trusting(root.as_deref().map(Path::new), &place)?);
+        Ok(Self { config, tls, place })
+    }
+
+    /// A pool of connections, none of which is open yet.
+    pub(super) fn pool(&self, most: usize) -> Result<Pool> {
+        let recycle = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(self.config.clone(), self.tls.clone(), recycle);
+        Pool::builder(manager)
+            .max_size(most)
+            .runtime(Runtime::Tokio1)
+            .timeouts(Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) })
+            .build()
+            .map_err(|error| Error::Failed(format!("{}: {error}", self.place)))
+    }
+
+    /// A connection outside the pool.
+    pub(super) async fn line(&self) -> std::result::Result<Line, tokio_postgres::Error> {
+        self.config.connect(self.tls.clone()).await
+    }
+}
+
+fn place(config: &tokio_postgres::Config) -> String {
+    let hosts: Vec<String> = config
+        .get_hosts()
+        .iter()
+        .map(|host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        })
+        .collect();
+    let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
+    format!("postgres://{}/{database}", hosts.join(","))
+}
+
+/// Whether nobody is in between who could listen.
+fn is_local(config: &tokio_postgres::Config) -> bool {
+    config.get_hosts().iter().all(|host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+    })
+}
+
+/// A value of a URL's query, with its percent signs resolved.
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%') {
+            Some(escaped) => {
+                bytes.push(escaped);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whom we trust: the certificates of a file, or the machine's, or those that come with the program where the machine
+/// has none.
+fn trusting(file: Option<&Path>, place: &str) -> Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    match file {
+        Some(file) => {
+            let fault = |error: &dyn std::fmt::Display| {
+                Error::Failed(format!("{place}: sslrootcert={}: {error}", file.display()))
+            };
+            let certificates = CertificateDer::pem_file_iter(file).map_err(|error| fault(&error))?;
+            for certificate in certificates {
+                let certificate = certificate.map_err(|error| fault(&error))?;
+                roots.add(certificate).map_err(|error| fault(&error))?;
+            }
+            if roots.is_empty() {
+                return Err(fault(&"there is no certificate in it"));
+            }
+        }
+        None => {
+            // Certificates of the machine that cannot be read are left out: the others still serve.
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+            }
+        }
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::Failed(format!("{place}: {error}")))?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_told_without_the_password() {
+        for (url, encrypted) in [
+            ("postgres://u:secret@127.0.0.1:5433/d", false),
+            ("postgres://u:secret@localhost/d?sslmode=verify-full", true),
+            ("postgres://u:secret@db.example/d", true),
+            ("postgres://u:secret@db.example/d?sslmode=disable&connect_timeout=3", false),
+            ("postgres://u:secret@a.example,b.example/d?sslmode=require", true),
+        ] {
+            let address = Address::parse(url).unwrap();
+            let mode = if encrypted { SslMode::Require } else { SslMode::Disable };
+            assert_eq!(address.config.get_ssl_mode(), mode, "{url}");
+            assert!(address.place.ends_with("/d"), "{}", address.place);
+            assert!(!address.place.contains("secret"), "{}", address.place);
+        }
+    }
+
+    #[test]
+    fn wrong_addresses_are_refused_with_what_is_allowed() {
+        let told = |url: &str| Address::parse(url).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(told("mysql://host").contains("postgres://user"), "{}", told("mysql://host"));
+        let prefer = told("postgres://u@h/d?sslmode=prefer");
+        assert!(prefer.contains("sslmode=prefer") && prefer.contains("verify-full"), "{prefer}");
+        let root = told("postgres://u@h/d?sslmode=require&sslrootcert=%2Fnowhere%2Fca.pem");
+        assert!(root.contains("/nowhere/ca.pem"), "{root}");
+    }
+}

@@ -1,0 +1,215 @@
+//! Jobs: rows and pages.
+
+use std::collections::HashMap;
+
+use model::{CollectionPath, Counters, JobState};
+use tokio_postgres::Row;
+
+use super::columns::{code, coded, count, instant_or_none, key, number};
+use super::executions::{self, Held};
+use super::fault::Outcome;
+use super::work::{Values, Work};
+use super::{collections, definitions};
+use crate::codec;
+use crate::rows::{CollectionGist, ExecutionRow, JobRow};
+use crate::{Page, StoredJob};
+
+/// The columns that [`read`] reads, from `jobs j JOIN collections c`.
+pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state, j.executions, j.failures, \
+     j.faulted, j.last_execution, j.next_number, j.next_at, j.paused_at, j.last_faulted, j.generation, j.revision, \
+     j.history_total, c.revision, c.enabled, c.plan, c.resumed_at";
+
+/// How many they are: where other columns begin.
+pub(super) const WIDTH: usize = 20;
+
+/// Reads [`COLUMNS`] from the beginning of a row.
+pub(super) fn read(row: &Row) -> Outcome<JobRow> {
+    let id = row.try_get(0)?;
+    Ok(JobRow {
+        id,
+        collection_id: row.try_get(1)?,
+        name: row.try_get(2)?,
+        seed: row.try_get(3)?,
+        state: coded(row, 4, id)?,
+        counters: Counters {
+            executions: number(row, 5)?,
+            failures: number(row, 6)?,
+            faulted: number(row, 7)?,
+            last_execution: instant_or_none(row, 8)?,
+        },
+        next_number: number(row, 9)?,
+        next_at: instant_or_none(row, 10)?,
+        paused_at: instant_or_none(row, 11)?,
+        last_faulted: row.try_get(12)?,
+        generation: row.try_get(13)?,
+        revision: row.try_get(14)?,
+        history_total: row.try_get(15)?,
+        collection: CollectionGist {
+            revision: row.try_get(16)?,
+            enabled: row.try_get(17)?,
+            plan: codec::plan(row.try_get(18)?, id)?,
+            resumed_at: instant_or_none(row, 19)?,
+        },
+    })
+}
+
+/// A living job by its name.
+pub(super) async fn find(work: &Work<'_>, collection: i64, name: &str) -> Outcome<Option<JobRow>> {
+    let row = work
+        .query_opt(
+            &format!(
+                "SELECT {COLUMNS} FROM jobs j JOIN collections c ON c.id = j.collection_id
+                 WHERE j.collection_id = $1 AND j.name_key = $2 AND j.deleted_at IS NULL"
+            ),
+            &[&collection, &key(name)],
+        )
+        .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// The same; nobody else can change it or claim it until we are done.
+pub(super) async fn lock(work: &Work<'_>, collection: i64, name: &str) -> Outcome<Option<JobRow>> {
+    // First the lock, then the look: what is read has the latest state of the collection too.
+    work.query(
+        "SELECT id FROM jobs WHERE collection_id = $1 AND name_key = $2 AND deleted_at IS NULL FOR UPDATE",
+        &[&collection, &key(name)],
+    )
+    .await?;
+    find(work, collection, name).await
+}
+
+/// A living job by its number, held on to.
+pub(super) async fn lock_by_id(work: &Work<'_>, id: i64) -> Outcome<Option<JobRow>> {
+    work.query("SELECT id FROM jobs WHERE id = $1 AND deleted_at IS NULL FOR UPDATE", &[&id]).await?;
+    let row = work
+        .query_opt(
+            &format!(
+                "SELECT {COLUMNS} FROM jobs j JOIN collections c ON c.id = j.collection_id
+                 WHERE j.id = $1 AND j.deleted_at IS NULL"
+            ),
+            &[&id],
+        )
+        .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// Holds on to all jobs of a collection.
+pub(super) async fn lock_collection(work: &Work<'_>, collection: i64) -> Outcome<()> {
+    let sql = "SELECT id FROM jobs WHERE collection_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE";
+    work.query(sql, &[&collection]).await?;
+    Ok(())
+}
+
+/// Living jobs of a collection for which a condition holds.
+pub(super) async fn of_collection(
+    work: &Work<'_>,
+    collection: i64,
+    condition: &str,
+    values: Values<'_>,
+) -> Outcome<Vec<JobRow>> {
+    debug_assert!(!values.is_empty(), "the first is collection {collection}");
+    let rows = work
+        .query(
+            &format!(
+                "SELECT {COLUMNS} FROM jobs j JOIN collections c ON c.id = j.collection_id
+                 WHERE j.collection_id = $1 AND j.deleted_at IS NULL AND {condition} ORDER BY j.id"
+            ),
+            values,
+        )
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+/// The jobs of a collection that have executions, with those, all of it held on to.
+pub(super) async fn with_executions(work: &Work<'_>, collection: i64) -> Outcome<Vec<(JobRow, Vec<Held>)>> {
+    let condition = "EXISTS (SELECT 1 FROM executions e WHERE e.job_id = j.id)";
+    let jobs = of_collection(work, collection, condition, &[&collection]).await?;
+    let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
+    let mut executions = executions::lock(work, &ids).await?;
+    Ok(jobs
+        .into_iter()
+        .map(|job| {
+            let executions = executions.remove(&job.id).unwrap_or_default();
+            (job, executions)
+        })
+        .collect())
+}
+
+/// See [`Store::job`](crate::Store::job).
+pub(super) async fn job(work: &Work<'_>, path: &CollectionPath, name: &str) -> Outcome<Option<StoredJob>> {
+    let Some((id, path)) = living_path(work, path).await? else { return Ok(None) };
+    let Some(row) = find(work, id, name).await? else { return Ok(None) };
+    let executions = executions::of_jobs(work, &[row.id]).await?.remove(&row.id).unwrap_or_default();
+    let definition = definitions::text(work, row.id).await?;
+    stored(work, row, &executions, &definition, path).map(Some)
+}
+
+/// A job as callers see it.
+pub(super) fn stored(
+    work: &Work<'_>,
+    row: JobRow,
+    executions: &[Held],
+    definition: &str,
+    path: CollectionPath,
+) -> Outcome<StoredJob> {
+    let rows: Vec<ExecutionRow> = executions.iter().map(|held| held.row.clone()).collect();
+    let begun: Vec<i64> =
+        executions.iter().filter(|held| held.seems_begun(work)).map(|held| held.row.id).collect();
+    let keyring = work.shared.sealer.keyring();
+    Ok(row.stored(&rows, |execution| begun.contains(&execution.id), definition, &keyring, path)?)
+}
+
+/// See [`Store::jobs`](crate::Store::jobs).
+pub(super) async fn jobs(
+    work: &Work<'_>,
+    path: &CollectionPath,
+    state: Option<JobState>,
+    page: Page,
+) -> Outcome<Option<Vec<StoredJob>>> {
+    let Some((id, path)) = living_path(work, path).await? else { return Ok(None) };
+    let rows = work
+        .query(
+            &format!(
+                "SELECT {COLUMNS}, d.definition
+                 FROM (SELECT id FROM jobs
+                       WHERE collection_id = $1 AND deleted_at IS NULL AND ($4::smallint IS NULL OR state = $4)
+                       ORDER BY name_key LIMIT $2 OFFSET $3) page
+                 JOIN jobs j ON j.id = page.id
+                 JOIN collections c ON c.id = j.collection_id
+                 JOIN definitions d ON d.job_id = j.id
+                 ORDER BY j.name_key"
+            ),
+            &[&id, &i64::from(page.top), &count(page.skip), &state.map(code)],
+        )
+        .await?;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        found.push((read(row)?, row.try_get::<_, &str>(WIDTH)?));
+    }
+    let ids: Vec<i64> = found.iter().map(|(row, _)| row.id).collect();
+    let executions: HashMap<i64, Vec<Held>> = executions::of_jobs(work, &ids).await?;
+    let jobs = found.into_iter().map(|(row, definition)| {
+        let executions = executions.get(&row.id).map_or(&[][..], Vec::as_slice);
+        stored(work, row, executions, definition, path.clone())
+    });
+    jobs.collect::<Outcome<_>>().map(Some)
+}
+
+/// See [`Store::all_jobs`](crate::Store::all_jobs).
+pub(super) async fn all_jobs(work: &Work<'_>, path: &CollectionPath) -> Outcome<Vec<StoredJob>> {
+    let all = Page { skip: 0, top: u32::MAX };
+    Ok(jobs(work, path, None, all).await?.unwrap_or_default())
+}
+
+/// A living collection's number, and its path in the case it was created with.
+async fn living_path(work: &Work<'_>, path: &CollectionPath) -> Outcome<Option<(i64, CollectionPath)>> {
+    let Some(id) = collections::find(work, path).await? else { return Ok(None) };
+    let stored = collections::by_id(work, id).await?;
+    Ok(stored.map(|stored| (id, stored.collection.path)))
+}
+
+/// The collection of a job that is deleted.
+pub(super) async fn collection_of_deleted(work: &Work<'_>, id: i64) -> Outcome<Option<i64>> {
+    let sql = "SELECT collection_id FROM jobs WHERE id = $1 AND deleted_at IS NOT NULL";
+    Ok(work.ids(sql, &[&id]).await?.first().copied())
+}

@@ -1,0 +1,474 @@
+//! PostgreSQL: the store of any number of equal nodes.
+//!
+//! # The way through
+//!
+//! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
+//! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
+//! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
+//! `tallies`, `certificates`, `keys`, `prune`, `partitions`. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
+//! modules fetch what they need and write what they say.
+//!
+//! # Who holds what
+//!
+//! A node has a row and a lease (`nodes`), which its `pulse` renews. A claim names the node's epoch. Whether a claim is
+//! begun only its holder knows (`tickets`); a change that has to know asks (`revocation`). A node without a lease begins
+//! nothing, and what it brings afterwards is not settled: its claims are free, and somebody else has them.
+//!
+//! # The order of locks
+//!
+//! Subscription, group, collection, job, execution; of each kind, the lowest number first. Claims wait for no lock at
+//! all. What goes wrong all the same is a deadlock, which PostgreSQL ends and `work` tries again.
+
+mod certificates;
+mod changes;
+mod claims;
+mod collections;
+mod columns;
+mod connection;
+mod definitions;
+mod executions;
+mod fault;
+mod groups;
+mod history;
+mod jobs;
+mod keys;
+mod ledger;
+mod migrations;
+mod nodes;
+mod partitions;
+mod prune;
+mod pulse;
+mod revocation;
+mod search;
+mod seat;
+mod settle;
+mod shards;
+mod tallies;
+mod tickets;
+mod work;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deadpool_postgres::Pool;
+use model::transition::Patience;
+use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Plans, Timestamp};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use self::connection::Address;
+use self::fault::{Fault, Kind, Outcome};
+use self::seat::Seat;
+use self::tickets::Tickets;
+use self::work::{change, read};
+use crate::known::KnownJobs;
+use crate::seal::Sealer;
+use crate::sweeper::Sweeper;
+use crate::{
+    Attempted, Bell, Census, Claimed, ClockOffset, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
+    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
+    Page, Result, Retention, Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup,
+    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+};
+
+/// What a [`PostgresStore`] is opened with.
+#[derive(Debug, Clone)]
+pub struct PostgresSettings {
+    /// Where the database is: `postgres://user:password@host:5432/database?sslmode=verify-full`.
+    pub url: String,
+    /// The name of this node. No two may have the same at a time: whoever comes later takes the other's place.
+    pub node: String,
+    /// The version that this node runs, for others to see.
+    pub version: String,
+    /// The most connections to the database, besides one for the heartbeat.
+    pub connections: usize,
+    /// The plans: they say how long to wait before a retry where the job does not.
+    pub plans: Plans,
+    /// How patient the scheduler is.
+    pub patience: Patience,
+    /// What seals secrets. All nodes need the same keys; which is the first may differ.
+    pub keyring: Keyring,
+}
+
+/// What the parts of a store share.
+struct Shared {
+    settings: PostgresSettings,
+    address: Address,
+    pool: Pool,
+    /// This machine's clock.
+    clock: Arc<dyn Clock>,
+    offset: ClockOffset,
+    bell: Bell,
+    seat: Seat,
+    tickets: Tickets,
+    sealer: Sealer,
+    known: Mutex<KnownJobs>,
+    sweeper: Mutex<Sweeper>,
+    /// When partitions were looked after.
+    maintained: Mutex<Option<Timestamp>>,
+    /// Whether the database could not be used lately.
+    troubled: AtomicBool,
+}
+
+impl Shared {
+    fn sweeper(&self) -> MutexGuard<'_, Sweeper> {
+        self.sweeper.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What time it is by the database's clock, as far as we know.
+    fn now(&self) -> Timestamp {
+        let now = self.clock.now();
+        now.checked_add(self.offset.get()).unwrap_or(now)
+    }
+}
+
+/// A store in a PostgreSQL database, as one of its nodes.
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    pulse: AbortHandle,
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.pulse.abort();
+    }
+}
+
+impl PostgresStore {
+    /// How often a start is tried again while other nodes start too.
+    const STARTS: u32 = 20;
+
+    /// Opens a database, brings its schema up to date, and joins the others.
+    ///
+    /// A node of the same name that was there before has lost its lease at once: what it had claimed can be claimed
+    /// again.
+    pub async fn open(settings: PostgresSettings, clock: Arc<dyn Clock>) -> Result<Self> {
+        let address = Address::parse(&settings.url)?;
+        let pool = address.pool(settings.connections)?;
+        let sealer = Sealer::new(settings.keyring.clone());
+        let shared = Arc::new(Shared {
+            settings,
+            address,
+            pool,
+            clock,
+            offset: ClockOffset::default(),
+            bell: Bell::new(),
+            seat: Seat::default(),
+            tickets: Tickets::default(),
+            sealer,
+            known: Mutex::default(),
+            sweeper: Mutex::default(),
+            maintained: Mutex::default(),
+            troubled: AtomicBool::new(false),
+        });
+        let mut tries = 0;
+        while let Err(fault) = start(&shared).await {
+            tries += 1;
+            if fault.kind() != Kind::Conflict || tries > Self::STARTS {
+                return Err(fault.tell(&shared.address.place));
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let pulse = tokio::spawn(pulse::run(Arc::clone(&shared))).abort_handle();
+        Ok(Self { shared, pulse })
+    }
+
+    /// How far the database's clock is ahead of this machine's, from now on: all nodes go by the database's.
+    pub fn clock_offset(&self) -> ClockOffset {
+        self.shared.offset.clone()
+    }
+}
+
+async fn start(shared: &Shared) -> Outcome<()> {
+    let mut client = shared.pool.get().await?;
+    migrations::run(&mut client, &shared.address.place).await?;
+    {
+        let mut work = work::Work::begin(shared, &mut client).await?;
+        keys::check(&mut work).await?;
+        work.commit().await?;
+    }
+    let now = shared.clock.now();
+    partitions::maintain(&mut client, now, Timestamp::MIN).await?;
+    match nodes::join(shared, &mut client, true, now).await? {
+        Some(lease) => shared.seat.take(lease),
+        None => return Err(Fault::Overtaken("somebody joined with this node's name")),
+    }
+    Ok(())
+}
+
+/// A claim, and what to do with it when nobody waits for it any more.
+async fn claim(shared: &Shared, now: Timestamp, until: Timestamp, most: usize) -> Result<Claimed> {
+    let mut handed_out = Vec::new();
+    let claimed = change!(shared, work => async {
+        // Of a round before this one nothing came.
+        cancel(shared, &mut handed_out);
+        claims::claim_due(&mut work, now, until, most, &mut handed_out).await
+    });
+    if claimed.is_err() {
+        cancel(shared, &mut handed_out);
+    }
+    claimed
+}
+
+/// Makes sure that nobody begins what was not certainly committed; it is set free when that can be.
+fn cancel(shared: &Shared, handed_out: &mut Vec<i64>) {
+    for id in handed_out.drain(..) {
+        shared.tickets.take_back(id);
+    }
+}
+
+/// Sets free what was claimed for a caller that went away.
+async fn unheard(shared: &Shared, claimed: Claimed) {
+    for claim in claimed.claims {
+        claim.ticket.cancel();
+    }
+    let freed = async {
+        let mut client = shared.pool.get().await?;
+        nodes::free_lost(shared, &mut client).await
+    };
+    if let Err(fault) = freed.await {
+        // The pulse tries again.
+        tracing::debug!(?fault, "claims that nobody wanted are not free yet");
+    }
+    shared.bell.ring();
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    fn bell(&self) -> &Bell {
+        &self.shared.bell
+    }
+
+    async fn subscriptions(&self, page: Page) -> Result<Vec<String>> {
+        read!(&self.shared, work => groups::subscriptions(&work, page))
+    }
+
+    async fn group(&self, path: &GroupPath) -> Result<Option<StoredGroup>> {
+        read!(&self.shared, work => groups::group(&work, path))
+    }
+
+    async fn groups(
+        &self,
+        subscription: &str,
+        tag: Option<&TagQuery>,
+        page: Page,
+    ) -> Result<Vec<StoredGroup>> {
+        read!(&self.shared, work => groups::groups(&work, subscription, tag, page))
+    }
+
+    async fn put_group(&self, write: GroupWrite) -> Result<Written> {
+        change!(&self.shared, work => groups::put(&mut work, &write))
+    }
+
+    async fn delete_group(
+        &self,
+        path: &GroupPath,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted> {
+        change!(&self.shared, work => groups::delete(&mut work, path, expected, now))
+    }
+
+    async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
+        read!(&self.shared, work => collections::collection(&work, path))
+    }
+
+    async fn collections(
+        &self,
+        subscription: &str,
+        group: Option<&str>,
+        page: Page,
+    ) -> Result<Vec<StoredCollection>> {
+        read!(&self.shared, work => collections::collections(&work, subscription, group, page))
+    }
+
+    async fn put_collection(&self, write: CollectionWrite) -> Result<Written> {
+        change!(&self.shared, work => collections::put(&mut work, &write))
+    }
+
+    async fn delete_collection(
+        &self,
+        path: &CollectionPath,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted> {
+        change!(&self.shared, work => collections::delete(&mut work, path, expected, now))
+    }
+
+    async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
+        read!(&self.shared, work => jobs::job(&work, collection, name))
+    }
+
+    async fn jobs(
+        &self,
+        collection: &CollectionPath,
+        state: Option<JobState>,
+        page: Page,
+    ) -> Result<Option<Vec<StoredJob>>> {
+        read!(&self.shared, work => jobs::jobs(&work, collection, state, page))
+    }
+
+    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {
+        read!(&self.shared, work => jobs::all_jobs(&work, collection))
+    }
+
+    async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs> {
+        read!(&self.shared, work => search::find_jobs(&work, query, page))
+    }
+
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
+        read!(&self.shared, work => search::soonest_jobs(&work, top))
+    }
+
+    async fn job_states(&self) -> Result<JobStates> {
+        read!(&self.shared, work => search::job_states(&work))
+    }
+
+    async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {
+        read!(&self.shared, work => certificates::certificates(&work, top))
+    }
+
+    async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>> {
+        read!(&self.shared, work => tallies::tallies(&work, from, until, every))
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyUse>> {
+        read!(&self.shared, work => keys::uses(&work))
+    }
+
+    async fn add_key(&self, key: Key) -> Result<()> {
+        let noted = Keyring::new(key.clone(), []);
+        change!(&self.shared, work => keys::note(&work, &noted))?;
+        self.shared.sealer.put_first(key);
+        Ok(())
+    }
+
+    async fn reseal(&self, most: u32) -> Result<u32> {
+        change!(&self.shared, work => keys::reseal(&mut work, most))
+    }
+
+    async fn retire_keys(&self) -> Result<Vec<KeyId>> {
+        change!(&self.shared, work => keys::retire(&mut work))
+    }
+
+    async fn put_job(&self, write: JobWrite) -> Result<Written> {
+        change!(&self.shared, work => changes::put_job(&mut work, &write))
+    }
+
+    async fn delete_job(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+        expected: Option<Revision>,
+        now: Timestamp,
+    ) -> Result<Deleted> {
+        change!(&self.shared, work => changes::delete_job(&mut work, collection, name, expected, now))
+    }
+
+    async fn add_execution(&self, execution: Execution) -> Result<()> {
+        change!(&self.shared, work => changes::add_execution(&mut work, &execution))
+    }
+
+    async fn history(
+        &self,
+        collection: &CollectionPath,
+        job: &str,
+        query: &HistoryQuery,
+        page: Page,
+    ) -> Result<Option<Vec<StoredHistory>>> {
+        read!(&self.shared, work => history::history(&work, collection, job, query, page))
+    }
+
+    async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
+        read!(&self.shared, work => ledger::ledger(&work, query, top))
+    }
+
+    async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed> {
+        // In a task of its own, so that a caller who goes away does not leave a claim that nobody knows of.
+        let shared = Arc::clone(&self.shared);
+        let (to, answer) = oneshot::channel();
+        tokio::spawn(async move {
+            let claimed = claim(&shared, now, until, most as usize).await;
+            if let Err(Ok(claimed)) = to.send(claimed) {
+                unheard(&shared, claimed).await;
+            }
+        });
+        answer.await.unwrap_or_else(|_| Err(Error::Failed("a claim was lost; see the log".to_owned())))
+    }
+
+    async fn settle(&self, attempts: Vec<Attempted>) -> Result<()> {
+        let settled = change!(&self.shared, work => settle::settle(&mut work, &attempts));
+        if settled.is_ok() {
+            for attempted in &attempts {
+                self.shared.tickets.forget_this(attempted.id.0, &attempted.ticket);
+            }
+        }
+        settled
+    }
+
+    async fn release(&self, executions: Vec<ExecutionId>) -> Result<()> {
+        let free = change!(&self.shared, work => claims::release(&mut work, &executions))?;
+        self.shared.tickets.forget(&free);
+        Ok(())
+    }
+
+    async fn prune(&self, retention: Retention) -> Result<bool> {
+        let more = change!(&self.shared, work => prune::prune(&mut work, retention))?;
+        let now = self.shared.now();
+        let is_time = {
+            let mut last = self.shared.maintained.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_time = more.is_some() && partitions::is_time(*last, now);
+            if is_time {
+                *last = Some(now);
+            }
+            is_time
+        };
+        if is_time {
+            let maintained = async {
+                let mut client = self.shared.pool.get().await?;
+                partitions::maintain(&mut client, now, retention.before).await
+            };
+            maintained.await.map_err(|fault: Fault| fault.tell(&self.shared.address.place))?;
+        }
+        Ok(more.unwrap_or(false))
+    }
+
+    async fn check(&self) -> Result<()> {
+        if let Some(why) = self.shared.seat.refusal() {
+            return Err(Error::Unavailable(why));
+        }
+        if !self.shared.seat.lease().is_some_and(|lease| lease.holds()) {
+            return Err(Error::Unavailable("this node has no lease at the moment".to_owned()));
+        }
+        // A revision more or less does not matter.
+        change!(&self.shared, work => work.next_revision()).map(drop)
+    }
+
+    async fn census(&self) -> Result<Census> {
+        read!(&self.shared, work => prune::census(&work))
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>> {
+        read!(&self.shared, work => nodes::list(&work))
+    }
+
+    async fn leave(&self) -> Result<()> {
+        self.pulse.abort();
+        let epoch = self.shared.seat.epoch();
+        self.shared.seat.refuse("this node has left".to_owned());
+        let left = async {
+            let mut client = self.shared.pool.get().await?;
+            nodes::leave(&mut client, epoch, self.shared.now()).await
+        };
+        left.await.map_err(|fault: Fault| fault.tell(&self.shared.address.place))
+    }
+
+    async fn snapshot(&self) -> Result<Option<Snapshot>> {
+        Err(Error::Unsupported(
+            "the jobs are kept in PostgreSQL: back it up with its own tools, such as pg_dump or pg_basebackup"
+                .to_owned(),
+        ))
+    }
+}

@@ -1,0 +1,73 @@
+//! The seat: this node's place among the others, as it knows it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::shards;
+use crate::lease::Lease;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Seat(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    lease: Option<Arc<Lease>>,
+    shards: Arc<Vec<i16>>,
+    /// Why there will be no lease any more.
+    refused: Option<String>,
+}
+
+impl Seat {
+    fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes a new lease; the one before ends.
+    pub(super) fn take(&self, lease: Lease) {
+        self.with(|state| {
+            let epoch = lease.epoch();
+            let before = state.lease.replace(Arc::new(lease));
+            before.inspect(|lease| lease.end());
+            state.shards = Arc::new(shards::preferred(epoch, &[]));
+        });
+    }
+
+    /// Gives the seat up.
+    pub(super) fn leave(&self) {
+        self.with(|state| state.lease.take().inspect(|lease| lease.end()));
+    }
+
+    /// Gives it up for good, and says why.
+    pub(super) fn refuse(&self, why: String) {
+        self.leave();
+        self.with(|state| state.refused = Some(why));
+    }
+
+    /// Why there is no seat and will be none.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.with(|state| state.refused.clone())
+    }
+
+    /// The lease, whether or not it holds.
+    pub(super) fn lease(&self) -> Option<Arc<Lease>> {
+        self.with(|state| state.lease.clone())
+    }
+
+    /// The epoch of the lease; 0, which is nobody's, without one.
+    pub(super) fn epoch(&self) -> i64 {
+        self.with(|state| state.lease.as_ref().map_or(0, |lease| lease.epoch()))
+    }
+
+    /// Notes who lives.
+    pub(super) fn see(&self, living: &[i64]) {
+        self.with(|state| {
+            let epoch = state.lease.as_ref().map_or(0, |lease| lease.epoch());
+            state.shards = Arc::new(shards::preferred(epoch, living));
+        });
+    }
+
+    /// The shards that this node prefers.
+    pub(super) fn shards(&self) -> Arc<Vec<i16>> {
+        self.with(|state| Arc::clone(&state.shards))
+    }
+}

@@ -1,0 +1,215 @@
+//! Settlements: what attempts led to, however many, in a handful of statements.
+//!
+//! A settlement is guarded by the claim: only what is still held by the epoch that began it is settled. What a node
+//! brings that has lost its lease meanwhile is dropped: whoever took over has begun it anew.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use model::Execution;
+use model::transition::Then;
+
+use super::fault::{Fault, Outcome};
+use super::work::Work;
+use super::{claims, definitions, executions, jobs};
+use crate::codec::ticks;
+use crate::rows::{ExecutionRow, JobRow};
+use crate::{Attempted, decisions, seal};
+
+/// What is to be written.
+#[derive(Default)]
+struct Settlements {
+    done: Vec<i64>,
+    again: Vec<(i64, Execution)>,
+    /// How many entries were added to the history of each job.
+    entries: HashMap<i64, i64>,
+    /// When the last execution ended of each job that may come to rest.
+    ended: HashMap<i64, Timestamp>,
+}
+
+/// See [`Store::settle`](crate::Store::settle).
+pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
+    let (mut jobs, mut held) = load(work, attempts).await?;
+    let texts = definitions::fetch(
+        work,
+        held.values().filter(|(_, own)| own.is_none()).filter_map(|(row, _)| jobs.get(&row.job_id)),
+    )
+    .await?;
+    let mut settlements = Settlements::default();
+    for attempted in attempts {
+        let id = attempted.id.0;
+        let Some((row, own)) = held.remove(&id) else {
+            if attempted.ticket.epoch() == Some(work.epoch) {
+                // Its job was deleted, which the ledger knows already; or this was settled before.
+                tracing::debug!(execution = id, "an attempt is settled already");
+            } else {
+                tracing::warn!(
+                    execution = id,
+                    "an attempt is not settled: its lease was lost, its successor counts"
+                );
+            }
+            continue;
+        };
+        let Some(job) = jobs.get_mut(&row.job_id) else { continue };
+        let settings = &work.shared.settings;
+        let default_retry = settings.plans.limits(job.collection.plan).default_retry;
+        let attempt = &attempted.attempt;
+        let (entry, then) = match own {
+            // What follows from an attempt does not depend on secrets: they stay sealed.
+            Some(text) => {
+                let own = seal::closed(&text)
+                    .map_err(|fault| Fault::unreadable("executions.definition", id, fault))?;
+                decisions::settle(job, &row, &own, default_retry, attempt, &settings.patience)
+            }
+            None => {
+                let definition = texts.with(work, job, |known| known.job.definition.clone())?;
+                decisions::settle(job, &row, &definition, default_retry, attempt, &settings.patience)
+            }
+        };
+        work.history.push((job.id, entry));
+        let entries = settlements.entries.entry(job.id).or_default();
+        *entries += 1;
+        work.shared.sweeper().grown(job.id, job.history_total + *entries);
+        match then {
+            Then::Again(next) => settlements.again.push((id, next)),
+            Then::Done(entry) => {
+                work.ledger.push((job.collection_id, entry));
+                settlements.done.push(id);
+                settlements.ended.insert(job.id, attempt.ended_at);
+            }
+        }
+    }
+    settlements.write(work, &jobs).await
+}
+
+/// The executions that are held by whoever began them, with their own definitions; and their jobs. All of it held on to.
+async fn load(
+    work: &Work<'_>,
+    attempts: &[Attempted],
+) -> Outcome<(HashMap<i64, JobRow>, HashMap<i64, (ExecutionRow, Option<String>)>)> {
+    let ids: Vec<i64> = attempts.iter().map(|attempted| attempted.id.0).collect();
+    let epochs: Vec<i64> =
+        attempts.iter().map(|attempted| attempted.ticket.epoch().unwrap_or_default()).collect();
+    work.query(
+        "SELECT id FROM jobs WHERE id IN (SELECT job_id FROM executions WHERE id = ANY($1)) ORDER BY id FOR UPDATE",
+        &[&ids],
+    )
+    .await?;
+    work.query("SELECT id FROM executions WHERE id = ANY($1) ORDER BY id FOR UPDATE", &[&ids]).await?;
+    let rows = work
+        .query(
+            &format!(
+                "SELECT {}, {}, e.definition
+                 FROM unnest($1::bigint[], $2::bigint[]) AS attempt (id, epoch)
+                 JOIN executions e ON e.id = attempt.id AND e.claimed_by = attempt.epoch
+                 JOIN jobs j ON j.id = e.job_id
+                 JOIN collections c ON c.id = j.collection_id",
+                jobs::COLUMNS,
+                executions::COLUMNS
+            ),
+            &[&ids, &epochs],
+        )
+        .await?;
+    let (mut found, mut held) = (HashMap::new(), HashMap::new());
+    for row in &rows {
+        let job = jobs::read(row)?;
+        let execution = executions::read(row, jobs::WIDTH)?.row;
+        found.insert(job.id, job);
+        held.insert(execution.id, (execution, row.try_get(jobs::WIDTH + executions::WIDTH)?));
+    }
+    Ok((found, held))
+}
+
+impl Settlements {
+    async fn write(self, work: &mut Work<'_>, jobs: &HashMap<i64, JobRow>) -> Outcome<()> {
+        if self.entries.is_empty() {
+            return Ok(());
+        }
+        self.count(work, jobs).await?;
+        executions::delete(work, &self.done).await?;
+        self.again(work).await?;
+        self.wake_queued(work).await?;
+        for (id, ended_at) in &self.ended {
+            if let Some(job) = jobs.get(id) {
+                claims::come_to_rest(work, job, job.last_faulted, *ended_at).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the counters of jobs.
+    async fn count(&self, work: &Work<'_>, jobs: &HashMap<i64, JobRow>) -> Outcome<()> {
+        let counted: Vec<(&JobRow, i64)> =
+            self.entries.iter().filter_map(|(id, entries)| Some((jobs.get(id)?, *entries))).collect();
+        let of = |value: fn(&JobRow) -> i64| counted.iter().map(|(job, _)| value(job)).collect::<Vec<i64>>();
+        let last: Vec<Option<i64>> =
+            counted.iter().map(|(job, _)| job.counters.last_execution.map(ticks)).collect();
+        let faulted: Vec<bool> = counted.iter().map(|(job, _)| job.last_faulted).collect();
+        let entries: Vec<i64> = counted.iter().map(|(_, entries)| *entries).collect();
+        work.execute(
+            "UPDATE jobs j SET executions = new.executions, failures = new.failures, faulted = new.faulted, \
+             last_execution = new.last, last_faulted = new.last_faulted, history_total = j.history_total + new.entries
+             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[],
+                         $7::bigint[]) AS new (id, executions, failures, faulted, last, last_faulted, entries)
+             WHERE j.id = new.id",
+            &[
+                &of(|job| job.id),
+                &of(|job| job.counters.executions as i64),
+                &of(|job| job.counters.failures as i64),
+                &of(|job| job.counters.faulted as i64),
+                &last,
+                &faulted,
+                &entries,
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Lets executions wait for their next attempts.
+    async fn again(&self, work: &mut Work<'_>) -> Outcome<()> {
+        if self.again.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<i64> = self.again.iter().map(|(id, _)| *id).collect();
+        let maybe = |value: fn(&Execution) -> Option<i64>| {
+            self.again.iter().map(|(_, next)| value(next)).collect::<Vec<Option<i64>>>()
+        };
+        let depths: Vec<i16> = self.again.iter().map(|(_, next)| i16::from(next.depth)).collect();
+        work.execute(
+            "UPDATE executions e SET claimed_by = NULL, revoked = false, begun = false, ahead = false, \
+             wake_at = new.wake_at, attempt = new.attempt, depth = new.depth, started_at = new.started_at
+             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[])
+               AS new (id, wake_at, attempt, depth, started_at)
+             WHERE e.id = new.id",
+            &[
+                &ids,
+                &maybe(|next| next.wake_at.map(ticks)),
+                &maybe(|next| Some(i64::from(next.attempt))),
+                &depths,
+                &maybe(|next| next.started_at.map(ticks)),
+            ],
+        )
+        .await?;
+        work.ring = true;
+        Ok(())
+    }
+
+    /// Lets the next execution of each job go that waited for all others.
+    async fn wake_queued(&self, work: &mut Work<'_>) -> Outcome<()> {
+        let (ids, at): (Vec<i64>, Vec<i64>) =
+            self.ended.iter().map(|(id, ended_at)| (*id, ticks(*ended_at))).unzip();
+        let woken = work
+            .execute(
+                "UPDATE executions e SET wake_at = job.at
+                 FROM unnest($1::bigint[], $2::bigint[]) AS job (id, at)
+                 WHERE e.id = (SELECT q.id FROM executions q WHERE q.job_id = job.id AND q.wake_at IS NULL
+                               ORDER BY q.number LIMIT 1)
+                   AND NOT EXISTS (SELECT 1 FROM executions a WHERE a.job_id = job.id AND a.wake_at IS NOT NULL)",
+                &[&ids, &at],
+            )
+            .await?;
+        work.ring |= woken > 0;
+        Ok(())
+    }
+}

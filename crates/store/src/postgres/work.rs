@@ -1,0 +1,241 @@
+//! One transaction, and what it leads to when it is committed.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Transaction};
+use model::{HistoryEntry, LedgerEntry};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{IsolationLevel, Row};
+
+use super::fault::{Fault, Kind, Outcome};
+use super::pulse::CHANNEL;
+use super::{Shared, history, ledger, revocation, tallies};
+use crate::tallies::Tallies;
+use crate::{Error, Result};
+
+/// The values of a statement.
+pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
+
+/// A transaction.
+pub(super) struct Work<'a> {
+    transaction: Transaction<'a>,
+    pub(super) shared: &'a Shared,
+    /// The epoch of this node as the transaction began; 0, which is nobody's, while it has none.
+    pub(super) epoch: i64,
+    /// Entries of jobs' histories to be written.
+    pub(super) history: Vec<(i64, HistoryEntry)>,
+    /// Entries of the ledger to be written, with their collections.
+    pub(super) ledger: Vec<(i64, LedgerEntry)>,
+    /// What the transaction counts.
+    pub(super) tallies: Tallies,
+    /// Whether something may be due earlier than before.
+    pub(super) ring: bool,
+    /// Whether other nodes should know at once.
+    pub(super) tell: bool,
+}
+
+impl<'a> Work<'a> {
+    /// Begins a transaction that changes something. Each statement sees what is committed before it; what must not
+    /// change is locked.
+    pub(super) async fn begin(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
+        let builder = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
+        Ok(Self::of(shared, builder.start().await?))
+    }
+
+    /// Begins a transaction that reads, all of it as of one moment.
+    pub(super) async fn look(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
+        let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+        Ok(Self::of(shared, builder.read_only(true).start().await?))
+    }
+
+    fn of(shared: &'a Shared, transaction: Transaction<'a>) -> Self {
+        Self {
+            transaction,
+            shared,
+            epoch: shared.seat.epoch(),
+            history: Vec::new(),
+            ledger: Vec::new(),
+            tallies: Tallies::default(),
+            ring: false,
+            tell: false,
+        }
+    }
+
+    /// The rows that a statement answers with.
+    pub(super) async fn query(&self, sql: &str, values: Values<'_>) -> Outcome<Vec<Row>> {
+        let statement = self.transaction.prepare_cached(sql).await?;
+        Ok(self.transaction.query(&statement, values).await?)
+    }
+
+    /// The one row that a statement answers with, if any.
+    pub(super) async fn query_opt(&self, sql: &str, values: Values<'_>) -> Outcome<Option<Row>> {
+        Ok(self.query(sql, values).await?.into_iter().next())
+    }
+
+    /// How many rows a statement has changed.
+    pub(super) async fn execute(&self, sql: &str, values: Values<'_>) -> Outcome<u64> {
+        let statement = self.transaction.prepare_cached(sql).await?;
+        Ok(self.transaction.execute(&statement, values).await?)
+    }
+
+    /// The first column of all rows: numbers.
+    pub(super) async fn ids(&self, sql: &str, values: Values<'_>) -> Outcome<Vec<i64>> {
+        self.query(sql, values).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    /// A revision that nothing had before.
+    pub(super) async fn next_revision(&self) -> Outcome<i64> {
+        let row = self.query_opt("SELECT nextval('revisions')", &[]).await?;
+        row.map_or(Err(Fault::Overtaken("there is no revision")), |row| Ok(row.try_get(0)?))
+    }
+
+    /// Writes entries and commits. Then it is durable, and whoever waits for it is woken.
+    pub(super) async fn commit(mut self) -> Outcome<()> {
+        history::insert(&mut self).await?;
+        ledger::insert(&mut self).await?;
+        tallies::write(&mut self).await?;
+        if self.tell {
+            let word = format!("due {}", self.epoch);
+            self.query("SELECT pg_notify($1, $2)", &[&CHANNEL, &word]).await?;
+        }
+        let Self { transaction, shared, ring, .. } = self;
+        transaction.commit().await.map_err(|error| match Fault::from(error) {
+            fault if fault.kind() == Kind::Away => Fault::Told(Error::Unavailable(format!(
+                "{}: the connection was lost while a change was committed; look whether it is there",
+                shared.address.place
+            ))),
+            fault => fault,
+        })?;
+        if ring {
+            shared.bell.ring();
+        }
+        Ok(())
+    }
+}
+
+/// How often somebody who was in the way is given way to.
+const CONFLICTS: u32 = 12;
+/// How often a database that is away is tried again before the caller is told. A failover takes longer, and callers know
+/// better how long they can wait.
+const ABSENCES: u32 = 3;
+/// How often holders of claims are asked. Each round finds only what was claimed since the one before.
+const QUESTIONS: u32 = 20;
+
+/// The rounds of one change, until it is made or given up.
+pub(super) struct Rounds<'a> {
+    shared: &'a Shared,
+    conflicts: u32,
+    absences: u32,
+    questions: u32,
+    /// Executions that were taken back for this change.
+    kept: Vec<i64>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        Self { shared, conflicts: 0, absences: 0, questions: 0, kept: Vec::new() }
+    }
+
+    /// What to do after a round: `Some` is the answer, `None` means once more.
+    pub(super) async fn judge<T>(&mut self, outcome: Outcome<T>) -> Option<Result<T>> {
+        let fault = match outcome {
+            Ok(value) => {
+                if self.shared.troubled.swap(false, Ordering::Relaxed) {
+                    tracing::info!("the database answers again");
+                }
+                self.let_go().await;
+                return Some(Ok(value));
+            }
+            Err(fault) => fault,
+        };
+        match fault {
+            Fault::Claimed(ids) if self.questions < QUESTIONS => {
+                self.questions += 1;
+                self.kept.extend(&ids);
+                match revocation::revoke(self.shared, &ids).await {
+                    Ok(()) => None,
+                    Err(error) => {
+                        self.let_go().await;
+                        Some(Err(error))
+                    }
+                }
+            }
+            fault if fault.kind() == Kind::Conflict && self.conflicts < CONFLICTS => {
+                self.conflicts += 1;
+                tracing::debug!(?fault, "a change makes way and tries again");
+                tokio::time::sleep(Duration::from_millis(1 << self.conflicts.min(7))).await;
+                None
+            }
+            fault if fault.kind() == Kind::Away && self.absences < ABSENCES => {
+                self.absences += 1;
+                tokio::time::sleep(Duration::from_millis(50 * u64::from(self.absences))).await;
+                None
+            }
+            fault => {
+                let away = fault.kind() == Kind::Away;
+                let error = fault.tell(&self.shared.address.place);
+                if away {
+                    // Once is enough: a database that is away for an hour must not fill the log.
+                    if !self.shared.troubled.swap(true, Ordering::Relaxed) {
+                        tracing::error!(%error, "the database cannot be used; trying again with each call");
+                    }
+                }
+                self.let_go().await;
+                Some(Err(error))
+            }
+        }
+    }
+
+    /// Lets others claim what was taken back and is still there.
+    async fn let_go(&mut self) {
+        if !self.kept.is_empty() {
+            revocation::let_go(self.shared, &std::mem::take(&mut self.kept)).await;
+        }
+    }
+}
+
+/// Makes a change in a transaction, as often as it takes: `change!(shared, work => expression)`.
+macro_rules! change {
+    ($shared:expr, $work:ident => $body:expr) => {
+        $crate::postgres::work::rounds!($shared, begin, $work => $body)
+    };
+}
+
+/// Reads, all of it as of one moment: `read!(shared, work => expression)`.
+macro_rules! read {
+    ($shared:expr, $work:ident => $body:expr) => {
+        $crate::postgres::work::rounds!($shared, look, $work => $body)
+    };
+}
+
+macro_rules! rounds {
+    ($shared:expr, $begin:ident, $work:ident => $body:expr) => {{
+        let shared: &$crate::postgres::Shared = $shared;
+        let mut rounds = $crate::postgres::work::Rounds::new(shared);
+        loop {
+            let outcome: $crate::postgres::fault::Outcome<_> = async {
+                let mut client = shared.pool.get().await?;
+                let outcome: $crate::postgres::fault::Outcome<_> = async {
+                    #[allow(unused_mut, reason = "some only read")]
+                    let mut $work = $crate::postgres::work::Work::$begin(shared, &mut client).await?;
+                    let value = $body.await?;
+                    $work.commit().await?;
+                    Ok(value)
+                }
+                .await;
+                if outcome.as_ref().is_err_and($crate::postgres::fault::Fault::is_away) {
+                    // Perhaps it is this connection alone.
+                    drop(deadpool_postgres::Client::take(client));
+                }
+                outcome
+            }
+            .await;
+            if let Some(answer) = rounds.judge(outcome).await {
+                break answer;
+            }
+        }
+    }};
+}
+
+pub(super) use {change, read, rounds};

@@ -1,0 +1,124 @@
+//! A schema of its own for every test, in the server that the environment names.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use model::transition::Patience;
+use model::{Clock, Plans, Timestamp};
+use store::conformance::{Backend, keyring};
+use store::{Keyring, PostgresSettings, PostgresStore, Store};
+use tokio_postgres::NoTls;
+
+/// A schema that goes with the test.
+pub(crate) struct Postgres {
+    server: String,
+    schema: String,
+}
+
+/// A clock that stands still.
+pub(crate) struct Stopped(pub(crate) Timestamp);
+
+impl Clock for Stopped {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+static SCHEMAS: AtomicU32 = AtomicU32::new(0);
+
+impl Postgres {
+    /// A fresh schema; `None` where there is no server.
+    pub(crate) async fn fresh() -> Option<Self> {
+        let Ok(server) = std::env::var("PUNCTUAL_TEST_POSTGRES") else {
+            eprintln!("left out: PUNCTUAL_TEST_POSTGRES names no server; see scripts/with-postgres");
+            return None;
+        };
+        let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
+        let schema = format!("test_{}_{number}", std::process::id());
+        let backend = Self { server, schema };
+        backend
+            .execute(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", backend.schema))
+            .await;
+        Some(backend)
+    }
+
+    /// Runs SQL on the server, in the schema.
+    pub(crate) async fn execute(&self, sql: &str) {
+        let (client, connection) =
+            tokio_postgres::connect(&self.url(), NoTls).await.expect("the server answers");
+        let driver = tokio::spawn(connection);
+        client.batch_execute(sql).await.expect("it is run");
+        drop(client);
+        let _ = driver.await;
+    }
+
+    /// The one number that a query answers with.
+    #[allow(dead_code, reason = "not every test asks")]
+    pub(crate) async fn query(&self, sql: &str) -> i64 {
+        let (client, connection) =
+            tokio_postgres::connect(&self.url(), NoTls).await.expect("the server answers");
+        let driver = tokio::spawn(connection);
+        let number = client.query_one(sql, &[]).await.expect("it is run").get(0);
+        drop(client);
+        let _ = driver.await;
+        number
+    }
+
+    /// The URL of the schema.
+    pub(crate) fn url(&self) -> String {
+        let mark = if self.server.contains('?') { '&' } else { '?' };
+        format!("{}{mark}options=-c%20search_path%3D{}", self.server, self.schema)
+    }
+
+    /// A node with a name, by a clock.
+    #[allow(dead_code, reason = "not every test has several")]
+    pub(crate) async fn node(&self, name: &str, clock: Arc<dyn Clock>) -> Arc<PostgresStore> {
+        self.node_with(name, keyring(), clock).await.expect("the store opens")
+    }
+
+    /// The same, with other keys.
+    pub(crate) async fn node_with(
+        &self,
+        name: &str,
+        keyring: Keyring,
+        clock: Arc<dyn Clock>,
+    ) -> store::Result<Arc<PostgresStore>> {
+        let settings = PostgresSettings {
+            url: self.url(),
+            node: name.to_owned(),
+            version: "test".to_owned(),
+            connections: 4,
+            plans: Plans::default(),
+            patience: Patience::default(),
+            keyring,
+        };
+        Ok(Arc::new(PostgresStore::open(settings, clock).await?))
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let (server, schema) = (self.server.clone(), self.schema.clone());
+        let gone = std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async {
+                let Ok((client, connection)) = tokio_postgres::connect(&server, NoTls).await else { return };
+                let driver = tokio::spawn(connection);
+                // What is left over does not hurt; the next test has a schema of its own.
+                let _ = client.batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE")).await;
+                drop(client);
+                let _ = driver.await;
+            });
+        });
+        let _ = gone.join();
+    }
+}
+
+#[async_trait]
+impl Backend for Postgres {
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        Ok(self.node_with("conformance", keyring, Arc::new(Stopped(now))).await?)
+    }
+}

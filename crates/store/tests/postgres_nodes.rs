@@ -1,0 +1,304 @@
+//! Several nodes on one PostgreSQL database: who holds what, and what becomes of it.
+
+mod pair;
+mod postgres;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::{CatchUp, Fate, JobState, Overlap, Timestamp};
+use pair::Pair;
+use postgres::{Postgres, Stopped};
+use proptest::prelude::*;
+use store::conformance::accounting::{self, Step};
+use store::conformance::{Backend, World, changes, path, settling};
+use store::{Claim, Key, Keyring, PostgresStore, Store};
+
+/// A world of its own, and two nodes in it beside the world's own.
+async fn nodes<'b>(world: &World<'b>, backend: &'b Postgres) -> [Arc<PostgresStore>; 2] {
+    let clock = Arc::new(Stopped(world.now));
+    [backend.node("a", clock.clone()).await, backend.node("b", clock).await]
+}
+
+/// What is late: any node claims that, whoever prefers it.
+async fn claim(store: &dyn Store, world: &World<'_>) -> Vec<Claim> {
+    store.claim_due(world.after(1), world.after(1), 1000).await.expect("claimed").claims
+}
+
+macro_rules! with {
+    ($backend:ident) => {
+        let Some($backend) = Postgres::fresh().await else { return };
+    };
+}
+
+#[tokio::test]
+async fn each_execution_is_claimed_by_one_node() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    for i in 0..40 {
+        world.put(&format!("job{i}"), world.once_in(0)).await;
+    }
+    let stores = nodes(&world, &backend).await;
+    let mut tags = Vec::new();
+    for _ in 0..4 {
+        let (one, other) = tokio::join!(
+            stores[0].claim_due(world.now, world.now, 7),
+            stores[1].claim_due(world.now, world.now, 7)
+        );
+        for claimed in [one, other] {
+            tags.extend(claimed.expect("claimed").claims.into_iter().map(|claim| claim.execution.tag));
+        }
+    }
+    let claims: u64 = world.store().nodes().await.expect("nodes").iter().map(|node| node.claims).sum();
+    assert_eq!(claims, tags.len() as u64);
+    let different: BTreeSet<_> = tags.iter().collect();
+    assert_eq!(different.len(), tags.len(), "no execution came twice");
+}
+
+#[tokio::test]
+async fn what_is_overdue_is_claimed_whoever_prefers_it() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    for i in 0..40 {
+        world.put(&format!("job{i}"), world.once_in(0)).await;
+    }
+    let [a, _b] = nodes(&world, &backend).await;
+    let mut held = 0;
+    loop {
+        let claims = claim(&*a, &world).await;
+        held += claims.len();
+        if claims.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(held, 40, "one node alone claims all that is late");
+}
+
+#[tokio::test]
+async fn a_change_on_one_node_takes_back_what_another_has_not_begun() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    let stored = world.put("job", world.minutely_in(10)).await;
+    let [a, b] = nodes(&world, &backend).await;
+    // Ahead of time it is claimed by whoever prefers it.
+    let (mut claims, mut changer) = (Vec::new(), &b);
+    for (holder, other) in [(&a, &b), (&b, &a)] {
+        if claims.is_empty() {
+            claims = holder.claim_due(world.now, world.after(80), 10).await.expect("claimed").claims;
+            changer = other;
+        }
+    }
+    if claims.is_empty() {
+        claims = world.claim(80).await;
+    }
+    assert_eq!(claims.len(), 2);
+
+    let write = world.patched(&stored, JobState::Disabled, |_| ());
+    let written = changer.put_job(write).await.expect("an answer");
+    assert!(matches!(written, store::Written::Done(_)), "{written:?}");
+    assert!(claims.iter().all(|claim| !claim.ticket.begin()), "the old definition is not fired");
+    assert_eq!(b.census().await.expect("a census").executions, 0);
+}
+
+#[tokio::test]
+async fn a_change_on_one_node_leaves_what_another_has_begun() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.once_in(0)).await;
+    let [a, b] = nodes(&world, &backend).await;
+    let claims = claim(&*a, &world).await;
+    assert!(claims[0].ticket.begin());
+    b.delete_job(&path(), "job", None, world.now).await.expect("deleted");
+    a.settle(vec![world.attempted(&claims[0], true)]).await.expect("an answer");
+    let ledger = world.ledger().await;
+    assert_eq!(ledger.len(), 1);
+    assert_eq!(ledger[0].fate, Fate::Faulted, "its call was on the way");
+}
+
+#[tokio::test]
+async fn a_node_that_lost_its_lease_settles_nothing() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.minutely()).await;
+    let [a, b] = nodes(&world, &backend).await;
+    let old = claim(&*a, &world).await;
+    assert!(old[0].ticket.begin());
+    // What whoever notices does when a lease has run out.
+    backend
+        .execute(
+            "UPDATE executions SET claimed_by = NULL WHERE claimed_by IN (SELECT epoch FROM nodes WHERE name = 'a');
+             DELETE FROM nodes WHERE name = 'a'",
+        )
+        .await;
+    a.settle(vec![world.attempted(&old[0], false)]).await.expect("an answer");
+    assert!(world.ledger().await.is_empty());
+    assert_eq!(world.job("job").await.job.counters.failures, 0);
+
+    let new = claim(&*b, &world).await;
+    assert_eq!(new[0].execution.tag, old[0].execution.tag, "the same tag");
+    assert!(new[0].ticket.begin());
+    b.settle(vec![world.attempted(&new[0], true)]).await.expect("settled");
+    a.settle(vec![world.attempted(&old[0], false)]).await.expect("an answer");
+    let job = world.job("job").await.job;
+    assert_eq!((job.counters.executions, job.counters.failures), (1, 0), "the successor counts");
+    assert_eq!(world.ledger().await.len(), 1);
+
+    // It joins again by itself, with a new epoch.
+    let epoch =
+        |nodes: Vec<store::Node>| nodes.into_iter().find(|node| node.name == "a").map(|node| node.epoch);
+    let mut bell = a.bell().listen();
+    while epoch(b.nodes().await.expect("nodes")).is_none() {
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
+    }
+    while a.check().await.is_err() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn the_claims_of_a_node_that_is_gone_are_taken_over() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.once_in(0)).await;
+    let [a, b] = nodes(&world, &backend).await;
+    let old = claim(&*a, &world).await;
+    // Nobody renews its lease from here on.
+    drop(a);
+    let mut bell = b.bell().listen();
+    let new = loop {
+        let claims = claim(&*b, &world).await;
+        if !claims.is_empty() {
+            break claims;
+        }
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
+    };
+    assert_eq!(new[0].execution.tag, old[0].execution.tag);
+    assert!(!old[0].ticket.begin(), "its own clock said so first");
+}
+
+#[tokio::test]
+async fn a_node_that_leaves_hands_over_at_once() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.once_in(0)).await;
+    let [a, b] = nodes(&world, &backend).await;
+    let old = claim(&*a, &world).await;
+    a.leave().await.expect("goodbye");
+    assert!(!old[0].ticket.begin());
+    assert!(a.claim_due(world.now, world.now, 10).await.is_err());
+    assert!(a.check().await.is_err());
+    assert_eq!(claim(&*b, &world).await.len(), 1);
+    assert!(b.nodes().await.expect("nodes").iter().all(|node| node.name != "a"));
+}
+
+#[tokio::test]
+async fn a_name_belongs_to_whoever_came_last() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    let clock = Arc::new(Stopped(world.now));
+    let first = backend.node("same", clock.clone()).await;
+    let second = backend.node("same", clock).await;
+    second.check().await.expect("it has a lease");
+    let why = loop {
+        match first.check().await {
+            Err(error) if error.to_string().contains("name of its own") => break error.to_string(),
+            _ => tokio::task::yield_now().await,
+        }
+    };
+    assert!(why.contains("'same'"), "{why}");
+    second.check().await.expect("it still has");
+}
+
+#[tokio::test]
+async fn a_node_without_a_key_that_others_seal_with_claims_nothing() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.once_in(0)).await;
+    let [a, b] = nodes(&world, &backend).await;
+    a.add_key(Key::generate().expect("a key")).await.expect("added");
+    let refused = b.claim_due(world.after(1), world.after(1), 10).await.expect_err("it lacks a key");
+    assert!(refused.to_string().contains("was not given"), "{refused}");
+    assert_eq!(claim(&*a, &world).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_store_is_not_copied_but_says_how() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    let error = world.store().snapshot().await.expect_err("nothing to copy").to_string();
+    assert!(error.contains("pg_dump"), "{error}");
+}
+
+#[tokio::test]
+async fn entries_lie_in_partitions_that_are_dropped_when_they_are_old() {
+    with!(backend);
+    let mut world = World::new(&backend).await;
+    world.put("job", world.once_in(0)).await;
+    world.run_one(true).await;
+    assert_eq!(backend.query("SELECT count(*) FROM ledger_stray").await, 0, "not among the strays");
+    assert_eq!(backend.query("SELECT count(*) FROM ledger").await, 1);
+    world.pass(40 * 86_400);
+    world.restart().await;
+    let retention = store::Retention { before: world.after(-86_400), history_per_job: 1000 };
+    while world.store().prune(retention).await.expect("pruned") {}
+    assert_eq!(backend.query("SELECT count(*) FROM ledger").await, 0, "gone with its partition");
+}
+
+/// A job's whole life with claims on one node and changes on another.
+macro_rules! across_nodes {
+    ($($subject:ident::$behaviour:ident,)+) => {
+        $(#[tokio::test]
+        async fn $behaviour() {
+            with!(backend);
+            $subject::$behaviour(&Across(backend)).await;
+        })+
+    };
+}
+
+mod across {
+    use super::*;
+
+    across_nodes! {
+        changes::a_change_takes_back_what_is_not_begun,
+        changes::a_change_leaves_what_is_begun,
+        changes::a_change_of_the_timing_accounts_for_what_was_due,
+        changes::disabling_stops_retries,
+        changes::deleting_accounts_for_what_was_in_flight,
+        changes::a_disabled_collection_runs_nothing,
+        changes::a_disabled_collection_stops_retries,
+        changes::a_deleted_collection_takes_its_jobs_along,
+        settling::batches_are_settled_together,
+    }
+}
+
+/// Two nodes as one store: one claims and settles, the other does the rest.
+struct Across(Postgres);
+
+#[async_trait]
+impl Backend for Across {
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        let clock = Arc::new(Stopped(now));
+        let engine = self.0.node_with("engine", keyring.clone(), clock.clone()).await?;
+        Ok(Arc::new(Pair { engine, api: self.0.node_with("api", keyring, clock).await? }))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn every_instant_is_accounted_for_across_nodes(
+        overlap in prop_oneof![Just(Overlap::Allow), Just(Overlap::Skip), Just(Overlap::Queue)],
+        catch_up in prop_oneof![Just(CatchUp::Last), Just(CatchUp::None), Just(CatchUp::All { max: 3 })],
+        steps in prop::collection::vec(any::<[u8; 3]>().prop_map(Step::from_bytes), 0..60),
+    ) {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            if let Some(backend) = Postgres::fresh().await {
+                accounting::holds(&Across(backend), overlap, catch_up, &steps).await;
+            }
+        });
+    }
+}

@@ -1,0 +1,84 @@
+"""Nodes of the scheduler as processes, and calls to whichever of them answers."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+VERSION = "api-version=2016-03-01"
+GROUP = "/subscriptions/s/resourceGroups/chaos"
+COLLECTION = f"{GROUP}/providers/Microsoft.Scheduler/jobCollections/c"
+
+
+# Any will do: what is sealed with it goes with the database.
+KEY = "punctual1_" + "A" * 43
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Node:
+    """One node. Its name and port stay when it is started again."""
+
+    def __init__(self, binary, name, folder):
+        self.binary, self.name, self.folder = binary, name, folder
+        self.port = free_port()
+        self.process = None
+
+    def start(self):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PUNCTUAL_")}
+        environment |= {
+            "PUNCTUAL_DATABASE": os.environ["PUNCTUAL_TEST_POSTGRES"],
+            "PUNCTUAL_NODE": self.name,
+            "PUNCTUAL_SECRETS_KEY": KEY,
+            "PUNCTUAL_PLANS_P20PREMIUM_JOBS": "1000000",
+            "NO_COLOR": "1",
+        }
+        log = open(f"{self.folder}/{self.name}.log", "a")
+        command = [self.binary, "serve", "--listen", f"127.0.0.1:{self.port}"]
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+        line = self.process.stdout.readline()
+        if "serves" not in line:
+            raise SystemExit(f"{self.name} does not start: {open(log.name).read()}")
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.send(signal.SIGKILL)
+        self.process.wait()
+
+    def call(self, method, path, body=None, patience=10):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=patience) as answer:
+            text = answer.read()
+            return json.loads(text) if text else None
+
+
+def call_any(nodes, method, path, body=None, patience=10, until=60):
+    """Calls one node after the other until one answers; what is refused is raised."""
+    end = time.monotonic() + until
+    while True:
+        for node in nodes:
+            try:
+                return node.call(method, path, body, patience)
+            except urllib.error.HTTPError as error:
+                if error.code != 503:
+                    raise RuntimeError(f"{method} {path}: {error.code} {error.read()}") from error
+            except (OSError, ValueError):
+                pass
+        if time.monotonic() > end:
+            raise RuntimeError(f"{method} {path}: no node answers")
+        time.sleep(0.05)

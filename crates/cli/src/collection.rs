@@ -269,11 +269,13 @@ pub(crate) fn resource(target: &Target, body: &Value) -> Value {
 pub(crate) async fn is_there(target: &Target) -> anyhow::Result<bool> {
     match target.client.get(&target.collection("")).await {
         Ok(_) => Ok(true),
-        Err(error) if error.downcast_ref::<Problem>().is_some_and(|problem| problem.status == 404) => {
-            Ok(false)
-        }
+        Err(error) if is_absent(&error) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+pub(crate) fn is_absent(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Problem>().is_some_and(|problem| problem.status == 404)
 }
 
 pub(crate) fn is_precondition(error: &anyhow::Error) -> bool {

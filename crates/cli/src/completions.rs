@@ -11,7 +11,9 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::client::{self, Going};
-use crate::target::{InCollection, own_name};
+use crate::job::Filter;
+use crate::output::text;
+use crate::target::InCollection;
 
 /// Set by the script when it asks.
 const VARIABLE: &str = "PUNCTUAL_COMPLETE";
@@ -80,9 +82,9 @@ fn job_names(begun: &OsStr) -> Vec<CompletionCandidate> {
         let found = tokio::time::timeout(PATIENCE, async {
             let target = InCollection::default().resolve()?;
             let mut names = Vec::new();
-            let path = target.jobs();
-            let listed = target.client.each(&path, |job| {
-                names.extend(Some(own_name(&job)).filter(|name| name.starts_with(begun)));
+            let like = Filter { search: Some(begun.to_owned()), ..Filter::default() };
+            let listed = like.each(&target, |job| {
+                names.extend(Some(text(&job["name"])).filter(|name| name.starts_with(begun)));
                 Ok(if names.len() < MOST_NAMES { Going::On } else { Going::Enough })
             });
             listed.await?;

@@ -165,7 +165,7 @@ impl Target {
 
     /// The path of the collection, or of what is below it.
     pub(crate) fn collection(&self, rest: &str) -> String {
-        versioned(&format!("{}{rest}", self.base()))
+        versioned(&format!("{}{rest}", self.path()))
     }
 
     /// The path of the collection's jobs.
@@ -175,7 +175,7 @@ impl Target {
 
     /// The path of a job, or of what is below it.
     pub(crate) fn job(&self, name: &str, rest: &str) -> String {
-        self.collection(&format!("/jobs/{}{rest}", segment(name)))
+        versioned(&format!("{}{rest}", self.job_path(name)))
     }
 
     /// The id of a collection, as the API writes it.
@@ -186,12 +186,18 @@ impl Target {
         )
     }
 
+    /// The id of a job as it stands in a path.
+    pub(crate) fn job_path(&self, name: &str) -> String {
+        format!("{}/jobs/{}", self.path(), segment(name))
+    }
+
     /// The id of a job.
     pub(crate) fn job_id(&self, name: &str) -> String {
         format!("{}/jobs/{name}", self.collection_id())
     }
 
-    fn base(&self) -> String {
+    /// The id of the collection as it stands in a path, where names that have odd letters are encoded.
+    pub(crate) fn path(&self) -> String {
         let [subscription, group, collection] =
             [&self.subscription, &self.group, &self.collection].map(|name| segment(name));
         format!(

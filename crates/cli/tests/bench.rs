@@ -1,17 +1,48 @@
-//! `punctual bench actions`, with so few calls that nothing is measured: it must reach its end, and say all that it promises.
+//! `punctual bench actions` and `bench api`, with so few calls that nothing is measured: they must reach their ends, and say all
+//! that they promise.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-#[test]
-fn bench_calls_every_kind_of_action() {
+/// What a benchmark tells.
+fn told(arguments: &[&str]) -> Value {
     let ended = Command::new(env!("CARGO_BIN_EXE_punctual"))
-        .args(["bench", "actions", "--calls", "40", "--concurrency", "4", "--rounds", "2", "--json"])
+        .arg("bench")
+        .args(arguments)
+        .arg("--json")
+        // The settings of whoever measures are not those of what is measured.
+        .env("PUNCTUAL_LISTEN", "nonsense")
         .output()
         .expect("run");
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    let told: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
+    serde_json::from_slice(&ended.stdout).expect("JSON")
+}
+
+#[test]
+fn bench_asks_for_everything_of_the_api() {
+    // More than a collection may have, and more than a page.
+    let told = told(&["api", "--jobs", "1100", "--connections", "8", "--calls", "50", "--pages", "2"]);
+    assert_eq!((&told["jobs stored"], &told["connections"]), (&1100.0.into(), &8.0.into()), "{told}");
+    let of_calls = ["PUT of a new job", "PUT of a job that is there", "GET of a job", "GET /healthz"];
+    let of_pages = [
+        "page of a collection",
+        "page of all jobs by name",
+        "page of all jobs by next run",
+        "page of all jobs by last run",
+        "page of a search for 5 digits",
+    ];
+    let rates = of_calls.map(|name| format!("{name} (1/s)"));
+    let times = of_calls.iter().chain(&of_pages);
+    let times = times.flat_map(|name| ["p50", "p99"].map(|part| format!("{name} {part} (ms)")));
+    for name in rates.into_iter().chain(times) {
+        assert!(told[&name].as_f64().is_some_and(|value| value > 0.0), "{name}: {told}");
+    }
+}
+
+#[test]
+fn bench_calls_every_kind_of_action() {
+    let told = told(&["actions", "--calls", "40", "--concurrency", "4", "--rounds", "2"]);
     for kind in ["HTTP", "HTTPS", "storage queue", "Service Bus, REST", "Service Bus, AMQP"] {
         for what in ["bare client (1/s)", "action (1/s)", "action of bare (%)"] {
             let value = told[format!("{kind}, {what}")].as_f64();

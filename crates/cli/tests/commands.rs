@@ -23,10 +23,35 @@ fn a_first_job() {
         .type_in("punctual job create nightly --replace --every week --on mon-fri --at 05:15,17:15 --start 2028-01-01 --time-zone Europe/Paris --url $ECHO --retries 3 --retry-interval PT1M --on-error-url $ECHO/sorry --catch-up last --overlap skip")
         .type_in("punctual job list")
         .type_in("punctual job list -q")
-        .type_in("punctual job list --all --state disabled")
+        .type_in("punctual job list --all-collections --sort next --order desc")
+        .type_in("punctual job list --all-collections --state disabled")
+        .type_in("punctual job list --search default")
+        .type_in("punctual job list --all-collections --search default -q")
         .type_in("punctual job show nightly")
         .type_in("punctual collection list");
     assert_snapshot!(session.transcript());
+
+    let shown = session.run("punctual job show nightly --json");
+    let job: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    let upcoming = &job["upcoming"];
+    assert_eq!(upcoming["timeZone"], "Europe/Paris", "{job}");
+    assert_eq!(
+        upcoming["sentence"],
+        "Monday to Friday at 05:15 and 17:15 Europe/Paris time, from 1 January 2028"
+    );
+    let at: Vec<&str> = upcoming["occurrences"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|run| run["at"].as_str())
+        .collect();
+    let expected = ["03T04:15", "03T16:15", "04T04:15", "04T16:15", "05T04:15"];
+    assert_eq!(at, expected.map(|time| format!("2028-01-{time}:00Z")), "{job}");
+    // What it shows can be written as it is.
+    let copied = session.run("punctual job show nightly --json | punctual job create copy --file - -q");
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+    let switched_off = session.run("punctual job disable copy -q && punctual job show copy");
+    assert!(String::from_utf8_lossy(&switched_off.stdout).contains("next runs     -\n"));
 }
 
 #[test]
@@ -216,7 +241,7 @@ fn long_lists_are_read_to_their_end_or_to_where_the_reader_stops() {
     }
     let all = session.run("punctual job list --collection many --json");
     assert_eq!(String::from_utf8_lossy(&all.stdout).lines().count(), 250);
-    let table = session.run("punctual job list --all");
+    let table = session.run("punctual job list --all-collections");
     assert_eq!(String::from_utf8_lossy(&table.stdout).lines().count(), 251, "one heading");
     let found = session.run("punctual job list --collection many --search J24 -q");
     assert_eq!(String::from_utf8_lossy(&found.stdout).lines().count(), 10);

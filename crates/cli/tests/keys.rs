@@ -196,3 +196,40 @@ fn keys_of_the_environment_change_with_a_restart() {
     assert_eq!(server.call("GET", &job_path("j2"), None).0, 200);
     server.kill();
 }
+
+/// The doctor's verdict on the keys, and what it says.
+fn diagnosed(data: &Path, settings: &[(&str, &str)]) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["doctor", "--json", "--listen", "127.0.0.1:0", "--data"])
+        .arg(data)
+        .envs(settings.iter().copied())
+        .output()
+        .expect("run");
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let findings = told["findings"].as_array().expect("a list");
+    let keys = findings.iter().find(|finding| finding["check"] == "keys.secrets").expect("a finding");
+    let text = |member: &str| keys[member].as_str().expect("a text").to_owned();
+    (text("verdict"), text("says"))
+}
+
+#[test]
+fn the_doctor_knows_whether_the_keys_are_at_hand() {
+    let data = tempfile::tempdir().expect("a folder");
+    assert_eq!(diagnosed(data.path(), &[]).0, "ok", "there is nothing to open yet");
+    assert!(!data.path().join("keys").exists(), "looking makes nothing");
+    let server = Server::start(data.path(), &[]);
+    let (ids, _) = standing(&server);
+    server.terminate();
+
+    let (verdict, says) = diagnosed(data.path(), &[]);
+    assert!(verdict == "ok" && says.contains(&ids[0]), "{verdict}: {says}");
+    let other = new_key();
+    let (verdict, says) = diagnosed(data.path(), &[(VARIABLE, &other)]);
+    assert!(verdict == "wrong" && says.contains(&ids[0]) && says.contains(VARIABLE), "{verdict}: {says}");
+    assert!(!says.contains(&other), "{says}");
+    let (verdict, says) = diagnosed(data.path(), &[(VARIABLE, "nonsense")]);
+    assert!(verdict == "wrong" && says.contains("cannot be read"), "{verdict}: {says}");
+    std::fs::remove_file(data.path().join("keys")).expect("removed");
+    let (verdict, says) = diagnosed(data.path(), &[]);
+    assert!(verdict == "wrong" && says.contains(&ids[0]), "{verdict}: {says}");
+}

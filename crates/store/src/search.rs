@@ -7,7 +7,8 @@ use crate::StoredJob;
 /// Which jobs, and in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobQuery {
-    /// Only those with this text, in any case, in their name or their collection's.
+    /// Only those with this text, in any case, in their name or their collection's. Within one collection, only its jobs'
+    /// names tell them apart.
     pub search: Option<String>,
     /// Only these.
     pub state: Option<JobState>,

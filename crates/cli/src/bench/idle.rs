@@ -8,25 +8,23 @@ use model::Clock;
 use store::{Key, Keyring};
 
 use super::lead;
-use super::report::{self, Line};
-use super::target::{Lateness, Target};
+use super::report::{self, Line, Spread};
+use super::target::Target;
 use super::world::World;
 
-/// How long the process is watched right after its start, when it looks around, and then, when it only waits. The CPU is
-/// counted in hundredths of a second, so a few tenths of a percent take a while to see.
-const AFTER_START: Duration = Duration::from_secs(10);
-const STEADY: Duration = Duration::from_secs(30);
-
-/// What is due on top: so many a second, for so many seconds.
+/// What is due on top: so many a second.
 const RATE: u32 = 100;
-const SECONDS: u32 = 10;
 
-pub(super) async fn idle(jobs: u32) -> anyhow::Result<Vec<Line>> {
+/// The process is watched right after its start, when it looks around, then while it only waits, and at last while a few
+/// jobs are due: for a third, the whole and a third of `seconds`. The CPU is counted in hundredths of a second, so a few
+/// tenths of a percent take a while to see.
+pub(super) async fn idle(jobs: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
+    let third = seconds / 3;
     let empty = {
         let folder = tempfile::tempdir()?;
         let world = World::open(folder.path())?;
         let engine = world.run()?;
-        let lateness = trickle(&world).await?;
+        let lateness = trickle(&world, third).await?;
         engine.stop().await;
         lateness
     };
@@ -43,18 +41,18 @@ pub(super) async fn idle(jobs: u32) -> anyhow::Result<Vec<Line>> {
     let world = World::open_with(folder.path(), keyring)?;
     let engine = world.run()?;
     let opened = opening.duration_until(SystemClock.now()).as_secs_f64();
-    let after_start = cpu_during(AFTER_START).await;
-    let steady = cpu_during(STEADY).await;
+    let after_start = cpu_during(third).await;
+    let steady = cpu_during(seconds).await;
     let memory = report::memory();
-    let full = trickle(&world).await?;
+    let full = trickle(&world, third).await?;
     engine.stop().await;
 
     Ok(vec![
         Line::new("jobs stored", f64::from(jobs), ""),
         Line::new("jobs written a second", written, "1/s"),
         Line::new("from opening to watching the clock", opened * 1e3, "ms"),
-        Line::new("CPU in the ten seconds after that", after_start * 100.0, "% of a core"),
-        Line::new("CPU in the thirty seconds after those", steady * 100.0, "% of a core"),
+        Line::new(format!("CPU in the {third} seconds after that"), after_start * 100.0, "% of a core"),
+        Line::new(format!("CPU in the {seconds} seconds after those"), steady * 100.0, "% of a core"),
         Line::new("memory then", memory, "MB"),
         Line::new("lateness p50 at 100 a second", full.at(0.5), "ms"),
         Line::new("lateness p99 at 100 a second", full.at(0.99), "ms"),
@@ -67,16 +65,16 @@ pub(super) async fn idle(jobs: u32) -> anyhow::Result<Vec<Line>> {
 }
 
 /// The part of a core that this process used while nothing was due.
-async fn cpu_during(span: Duration) -> f64 {
+async fn cpu_during(seconds: u32) -> f64 {
     let before = report::cpu_seconds();
-    tokio::time::sleep(span).await;
-    (report::cpu_seconds() - before) / span.as_secs_f64()
+    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+    (report::cpu_seconds() - before) / f64::from(seconds)
 }
 
 /// Lets a few jobs fire, evenly; how late they were.
-async fn trickle(world: &World) -> anyhow::Result<Lateness> {
+async fn trickle(world: &World, seconds: u32) -> anyhow::Result<Spread> {
     let target = Target::start().await?;
-    let count = RATE * SECONDS;
+    let count = RATE * seconds;
     let begin = SystemClock.now() + lead(count);
     let step = SignedDuration::from_secs(1) / i32::try_from(RATE)?;
     let dues = (0..count).map(|i| (begin + step * i32::try_from(i).unwrap_or(i32::MAX), target.address));

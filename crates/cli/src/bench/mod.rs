@@ -2,13 +2,16 @@
 //!
 //! The real store with full sync, the real engine and the real HTTP client, in this process, against a target in this
 //! process. Lateness is measured at the target: from the instant an occurrence was due until its request has arrived.
-//! `actions` leaves store and engine out and measures what calls cost beside the bare clients of the same libraries.
+//! `actions` leaves store and engine out and measures what calls cost beside the bare clients of the same libraries. `api`
+//! measures a server in a process of its own, from outside.
 //! Nothing here is a test: a machine that is busy with something else gives other numbers, and no verdict.
 
 mod actions;
+mod api;
 mod bare;
 mod idle;
 mod report;
+mod served;
 mod sinks;
 mod target;
 mod world;
@@ -56,13 +59,33 @@ enum What {
         jobs: u32,
     },
     /// Many stored jobs of which few are due
-    #[command(after_help = "Examples:\n  punctual bench idle --jobs 1000")]
+    #[command(after_help = "Examples:\n  punctual bench idle --jobs 1000 --seconds 3")]
     Idle {
         /// How many are stored
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
         jobs: u32,
+        /// How long it is watched while it only waits, after a third of that right after its start
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(3..=3600))]
+        seconds: u32,
+    },
+    /// Calls a second of the API and how long a page of a list takes, with many jobs stored
+    #[command(after_help = "Examples:\n  punctual bench api --jobs 300 --calls 100 --pages 3")]
+    Api {
+        /// How many are stored
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        jobs: u32,
+        /// How many connections call at the same time
+        #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        connections: u32,
+        /// Calls of each kind
+        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+        calls: u32,
+        /// How often each list is asked for a page
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        pages: u32,
     },
     /// Calls a second of each kind of action, beside the bare client of the same library
+    #[command(after_help = "Examples:\n  punctual bench actions --calls 100 --concurrency 8 --rounds 2")]
     Actions {
         /// Calls of each client in a round
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -82,7 +105,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         match options.what {
             What::Steady { rate, seconds } => steady(rate, seconds).await,
             What::Herd { jobs } => herd(jobs).await,
-            What::Idle { jobs } => idle(jobs).await,
+            What::Idle { jobs, seconds } => idle(jobs, seconds).await,
+            What::Api { jobs, connections, calls, pages } => {
+                api::api(api::Extent { jobs, connections, calls, pages }).await
+            }
             What::Actions { calls, concurrency, rounds } => {
                 let concurrency = concurrency as usize;
                 actions::actions(actions::Extent { calls, concurrency, rounds }).await

@@ -1,19 +1,20 @@
 //! What was measured, as a table or as JSON; and what this process has used.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
 /// One number.
 pub(super) struct Line {
-    name: &'static str,
+    name: Cow<'static, str>,
     value: f64,
     unit: &'static str,
 }
 
 impl Line {
-    pub(super) fn new(name: &'static str, value: f64, unit: &'static str) -> Self {
-        Self { name, value, unit }
+    pub(super) fn new(name: impl Into<Cow<'static, str>>, value: f64, unit: &'static str) -> Self {
+        Self { name: name.into(), value, unit }
     }
 
     fn shown(&self) -> String {
@@ -22,11 +23,31 @@ impl Line {
     }
 }
 
+/// Measured times, in milliseconds, sorted.
+pub(super) struct Spread(Vec<f64>);
+
+impl Spread {
+    pub(super) fn new(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        Self(times)
+    }
+
+    /// The time that such a part of them did not exceed.
+    pub(super) fn at(&self, part: f64) -> f64 {
+        let last = self.0.len().saturating_sub(1);
+        self.0.get((part * last as f64).round() as usize).copied().unwrap_or_default()
+    }
+}
+
 pub(super) fn print(lines: &[Line], json: bool) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     if json {
         let key = |line: &Line| {
-            if line.unit.is_empty() { line.name.to_owned() } else { format!("{} ({})", line.name, line.unit) }
+            if line.unit.is_empty() {
+                line.name.to_string()
+            } else {
+                format!("{} ({})", line.name, line.unit)
+            }
         };
         let object: Map<String, Value> = lines.iter().map(|line| (key(line), line.value.into())).collect();
         writeln!(out, "{:#}", Value::Object(object))?;

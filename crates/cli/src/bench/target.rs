@@ -9,6 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use super::report::Spread;
+
 /// A target in this process.
 pub(super) struct Target {
     pub(super) address: SocketAddr,
@@ -20,9 +22,6 @@ struct Arrivals {
     lateness: Mutex<Vec<f64>>,
     count: watch::Sender<usize>,
 }
-
-/// How late the requests were, sorted, in milliseconds.
-pub(super) struct Lateness(Vec<f64>);
 
 impl Target {
     pub(super) async fn start() -> anyhow::Result<Self> {
@@ -47,18 +46,9 @@ impl Target {
         SystemClock.now()
     }
 
-    pub(super) fn lateness(&self) -> Lateness {
-        let mut lateness = self.arrivals.lateness.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        lateness.sort_by(f64::total_cmp);
-        Lateness(lateness)
-    }
-}
-
-impl Lateness {
-    /// The lateness that such a part of the requests did not exceed.
-    pub(super) fn at(&self, part: f64) -> f64 {
-        let last = self.0.len().saturating_sub(1);
-        self.0.get((part * last as f64).round() as usize).copied().unwrap_or_default()
+    /// How late the requests were.
+    pub(super) fn lateness(&self) -> Spread {
+        Spread::new(self.arrivals.lateness.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }
 

@@ -5,6 +5,7 @@
 mod clock;
 mod configuration;
 mod data;
+mod keys;
 mod network;
 
 use std::path::PathBuf;
@@ -12,8 +13,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
-use server::config::{Config, Flags, load};
-use store::SqliteStore;
+use server::config::{Flags, load};
 
 use crate::client;
 use crate::output::{Format, Output};
@@ -114,7 +114,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     // Without settings there is no folder and no address to look at.
     if let Ok(config) = &loaded {
         findings.extend(data::look(config, crate::now()));
-        findings.extend(keys(config));
+        findings.push(keys::look(config));
     }
     client::wait(async {
         findings.extend(clock::look(&options.server).await);
@@ -129,32 +129,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         1 => bail!("one thing is wrong"),
         many => bail!("{many} things are wrong"),
     }
-}
-
-/// How the secrets of jobs are kept.
-fn keys(config: &Config) -> Vec<Finding> {
-    const CHECK: &str = "keys.secrets";
-    if config.database.is_some() {
-        return vec![Finding::ok(CHECK, "secrets are sealed; each node is given the keys")];
-    }
-    let database = config.store_file();
-    if !database.exists() {
-        return vec![Finding::ok(CHECK, "there is no store yet, and so no secret")];
-    }
-    let found = match SqliteStore::keys_of(&database) {
-        Ok(keys) if keys.is_empty() => Finding::warning(
-            CHECK,
-            format!("the secrets in {} are not sealed yet", database.display()),
-            "`punctual serve` seals them when it starts",
-        ),
-        Ok(keys) => {
-            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-            let keys = keys.join(", ");
-            Finding::ok(CHECK, format!("secrets are sealed; without the key {keys} nobody can open them"))
-        }
-        Err(error) => Finding::unknown(CHECK, error.to_string()),
-    };
-    vec![found]
 }
 
 fn print(format: Format, findings: &[Finding]) -> anyhow::Result<()> {

@@ -3,24 +3,33 @@
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::action::in_words;
 use crate::client::Going;
-use crate::collection;
+use crate::collection::is_absent;
 use crate::output::{Format, Output, text, time};
-use crate::target::{DEFAULT_NAME, InCollection, Target, own_name, with};
+use crate::target::{DEFAULT_NAME, InCollection, Target, with};
+
+/// How many jobs are asked for at a time: the most that the server gives.
+const PAGE: &str = "1000";
 
 /// The options of `job list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   punctual job list
   punctual job list --state disabled
-  punctual job list --all --search rep --json")]
+  punctual job list --sort failures --order desc
+  punctual job list --all-collections --search rep --json")]
 pub(crate) struct Options {
     #[command(flatten)]
     filter: Filter,
-    /// Of all job collections of the subscription
-    #[arg(long, conflicts_with = "collection")]
-    all: bool,
+    /// By what they are sorted; what has no time comes last
+    #[arg(long, value_enum, default_value_t)]
+    sort: Sort,
+    /// Which end comes first
+    #[arg(long, value_enum, default_value_t)]
+    order: Order,
+    /// Of all job collections of the subscription; --search then looks at their names too
+    #[arg(long, visible_alias = "all", conflicts_with = "collection")]
+    all_collections: bool,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]
@@ -47,34 +56,69 @@ pub(crate) enum State {
     Faulted,
 }
 
-impl State {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Enabled => "Enabled",
-            Self::Disabled => "Disabled",
-            Self::Completed => "Completed",
-            Self::Faulted => "Faulted",
-        }
-    }
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Sort {
+    /// By name
+    #[default]
+    Name,
+    /// By their next run
+    Next,
+    /// By their last run
+    Last,
+    /// Enabled, disabled, completed, faulted
+    State,
+    /// By how many attempts failed
+    Failures,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Order {
+    /// The least, the earliest, A
+    #[default]
+    Asc,
+    /// The greatest, the latest, Z
+    Desc,
+}
+
+/// A value as it is typed, which is how the API has it too.
+fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Where jobs are looked for, and in which order they come.
+struct Listing {
+    all_collections: bool,
+    sort: Sort,
+    order: Order,
 }
 
 impl Filter {
-    /// Goes through the jobs of a collection.
+    /// Goes through the jobs of a collection, by name: each is a line of `/api/jobs`.
     pub(crate) async fn each(
         &self,
         target: &Target,
-        mut each: impl FnMut(Value) -> anyhow::Result<Going>,
+        each: impl FnMut(Value) -> anyhow::Result<Going>,
     ) -> anyhow::Result<()> {
-        let mut path = target.jobs();
-        if let Some(state) = self.state {
-            path = with(&path, "$filter", &format!("state eq {}", state.name()));
-        }
-        let wanted = self.search.as_ref().map(|text| text.to_lowercase());
-        let visited = target.client.each(&path, |job| {
-            let found = wanted.as_ref().is_none_or(|wanted| own_name(&job).to_lowercase().contains(wanted));
-            if found { each(job) } else { Ok(Going::On) }
-        });
-        visited.await
+        let listing = Listing { all_collections: false, sort: Sort::default(), order: Order::default() };
+        target.client.each(&self.path(target, &listing), each).await
+    }
+
+    fn path(&self, target: &Target, listing: &Listing) -> String {
+        let (within, place) = if listing.all_collections {
+            ("subscription", target.subscription.clone())
+        } else {
+            ("collection", target.path())
+        };
+        let parameters = [
+            (within, Some(place)),
+            ("search", self.search.clone()),
+            ("state", self.state.map(word)),
+            ("sort", Some(word(listing.sort))),
+            ("order", Some(word(listing.order))),
+            ("top", Some(PAGE.to_owned())),
+        ];
+        let given = parameters.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        given.fold("/api/jobs".to_owned(), |path, (name, value)| with(&path, name, &value))
     }
 }
 
@@ -82,40 +126,32 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let target = options.place.resolve()?;
     let headings = &["NAME", "STATE", "NEXT RUN", "LAST RUN", "RUNS", "FAILED", "ACTION"];
     let mut list = Output::new(options.format).list(headings);
-    let mut collections = Vec::new();
-    if options.all {
-        let path = target.collections(true);
-        let found = target.client.each(&path, |collection| {
-            collections.extend(target.within(&text(&collection["id"])));
-            Ok(Going::On)
-        });
-        found.await?;
-    } else if options.place.names_collection()
-        || target.collection != DEFAULT_NAME
-        || collection::is_there(&target).await?
-    {
+    let Options { all_collections, sort, order, .. } = *options;
+    let path = options.filter.path(&target, &Listing { all_collections, sort, order });
+    let listed = target.client.each(&path, |job| {
+        let own = text(&job["name"]);
+        let name = if all_collections { format!("{}/{own}", text(&job["collection"])) } else { own };
+        let cells = vec![
+            name,
+            text(&job["state"]),
+            time(&job["nextExecutionTime"]),
+            time(&job["lastExecutionTime"]),
+            text(&job["executionCount"]),
+            text(&job["failureCount"]),
+            text(&job["target"]),
+        ];
+        list.add(&job, cells)?;
+        Ok(Going::On)
+    });
+    match listed.await {
         // The default collection comes with the first job; before that, there is none.
-        collections.push(target);
-    }
-    for target in &collections {
-        let added = options.filter.each(target, |job| {
-            let own = own_name(&job);
-            let name = if options.all { format!("{}/{own}", target.collection) } else { own };
-            let (properties, status) = (&job["properties"], &job["properties"]["status"]);
-            let cells = vec![
-                name,
-                text(&properties["state"]),
-                time(&status["nextExecutionTime"]),
-                time(&status["lastExecutionTime"]),
-                text(&status["executionCount"]),
-                text(&status["failureCount"]),
-                in_words(&properties["action"]),
-            ];
-            list.add(&job, cells)?;
-            Ok(Going::On)
-        });
-        added.await?;
+        Err(error) if is_absent(&error) && nobody_named_it(options, &target) => {}
+        listed => listed?,
     }
     list.end("there is no such job; `punctual job create NAME` makes one")?;
     Ok(())
+}
+
+fn nobody_named_it(options: &Options, target: &Target) -> bool {
+    !options.place.names_collection() && target.collection == DEFAULT_NAME
 }

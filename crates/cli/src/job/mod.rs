@@ -15,6 +15,8 @@ use clap::{Args, Subcommand};
 
 use crate::client;
 
+pub(crate) use list::Filter;
+
 /// The options of `job`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {

@@ -3,14 +3,16 @@
 use std::io;
 
 use clap::Args;
+use recurrence::{Timestamp, Zone};
 use serde_json::Value;
 
 use super::action::in_words;
 use super::timing;
 use crate::output::{Format, Output, text, time};
-use crate::target::{self, InCollection, own_name};
+use crate::target::{self, InCollection, own_name, with};
 
-/// How many runs to come are shown.
+/// How many runs to come are shown: of a job, and of one that was just written.
+const UPCOMING: u32 = 5;
 const NEXT_RUNS: usize = 3;
 
 /// The options of `job show`.
@@ -28,7 +30,13 @@ pub(crate) struct Options {
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let target = options.place.resolve()?;
-    let job = target.client.get(&target.job(&options.name, "")).await?.body;
+    let mut job = target.client.get(&target.job(&options.name, "")).await?.body;
+    let path = with("/api/upcoming", "job", &target.job_path(&options.name));
+    let mut upcoming = target.client.get(&with(&path, "count", &UPCOMING.to_string())).await?.body;
+    let sentence = timing::rule(&job, crate::now()).ok().map(|rule| rule.describe());
+    upcoming["sentence"] = sentence.clone().into();
+    let runs = runs(&upcoming);
+    job["upcoming"] = upcoming;
     let name = own_name(&job);
     Output::new(options.format).thing(&job, &name, |out| {
         let properties = &job["properties"];
@@ -40,8 +48,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         if properties["action"]["errorAction"].is_object() {
             out.field("on error", &in_words(&properties["action"]["errorAction"]))?;
         }
-        if let Ok(rule) = timing::rule(&job, crate::now()) {
-            out.field("when", &rule.describe())?;
+        if let Some(sentence) = &sentence {
+            out.field("when", sentence)?;
         }
         for (label, member) in [("starts", "startTime"), ("catch up", "catchUp"), ("overlap", "overlap")] {
             if !properties[member].is_null() {
@@ -49,7 +57,9 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
             }
         }
         let status = &properties["status"];
-        out.field("next run", &time(&status["nextExecutionTime"]))?;
+        for (i, run) in runs.iter().enumerate() {
+            out.field(if i == 0 { "next runs" } else { "" }, run)?;
+        }
         out.field("last run", &time(&status["lastExecutionTime"]))?;
         if status.is_object() {
             let [runs, failures, faulted] =
@@ -62,6 +72,16 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         Ok(())
     })?;
     Ok(())
+}
+
+/// The runs to come, as the server tells them; a dash where there are none.
+fn runs(upcoming: &Value) -> Vec<String> {
+    let zone = upcoming["timeZone"].as_str().and_then(Zone::named);
+    let zone = zone.unwrap_or_else(Zone::utc);
+    let occurrences = upcoming["occurrences"].as_array().into_iter().flatten();
+    let at = occurrences.filter_map(|occurrence| occurrence["at"].as_str()?.parse::<Timestamp>().ok());
+    let runs: Vec<String> = at.map(|at| timing::run_at(at, &zone)).collect();
+    if runs.is_empty() { vec![text(&Value::Null)] } else { runs }
 }
 
 fn retries(policy: &Value) -> String {

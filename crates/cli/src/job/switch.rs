@@ -13,7 +13,7 @@ use crate::ending::Ended;
 use crate::output::{Format, Output, outcome, text};
 use crate::progress::Progress;
 use crate::style;
-use crate::target::{self, InCollection, Target, own_name};
+use crate::target::{self, InCollection, Target};
 
 /// The options of `job enable`.
 #[derive(Debug, Args)]
@@ -164,7 +164,7 @@ async fn names(many: &Many, target: &Target) -> anyhow::Result<Vec<String>> {
     }
     let mut names = Vec::new();
     let found = many.filter.each(target, |job| {
-        names.push(own_name(&job));
+        names.push(text(&job["name"]));
         Ok(Going::On)
     });
     found.await?;

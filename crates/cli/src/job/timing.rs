@@ -5,7 +5,7 @@
 use clap::Args;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, TimestampRound, Unit};
-use recurrence::{Fault, Rule, Timestamp};
+use recurrence::{Fault, Rule, Timestamp, Zone};
 use serde_json::{Map, Value, json};
 
 /// When.
@@ -275,17 +275,15 @@ fn counted_day(text: &str) -> Option<Value> {
 /// The next runs of a rule, as people read them.
 pub(crate) fn next_runs(rule: &Rule, many: usize) -> Vec<String> {
     let zone = rule.zone();
-    rule.occurrences()
-        .take(many)
-        .map(|occurrence| {
-            let utc = occurrence.at.to_zoned(TimeZone::UTC).strftime("%a %Y-%m-%d %H:%M:%SZ").to_string();
-            if zone == recurrence::Zone::utc() {
-                return utc;
-            }
-            let local = crate::table::wall_clock(occurrence.at, zone.offset_at(occurrence.at));
-            format!("{local} {}", zone.name())
-        })
-        .collect()
+    rule.occurrences().take(many).map(|occurrence| run_at(occurrence.at, &zone)).collect()
+}
+
+/// When a run is, as people read it: by the wall clock of a zone.
+pub(crate) fn run_at(at: Timestamp, zone: &Zone) -> String {
+    if *zone == Zone::utc() {
+        return at.to_zoned(TimeZone::UTC).strftime("%a %Y-%m-%d %H:%M:%SZ").to_string();
+    }
+    format!("{} {}", crate::table::wall_clock(at, zone.offset_at(at)), zone.name())
 }
 
 #[cfg(test)]

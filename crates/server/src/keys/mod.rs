@@ -50,7 +50,7 @@ impl Source {
     }
 
     /// For messages.
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         match self {
             Self::Environment => KEY_VARIABLE.to_owned(),
             Self::File(path) => format!("{} (secrets.key-file)", path.display()),
@@ -71,31 +71,47 @@ impl Source {
 ///
 /// Where nobody gives any, the server makes one; but not where the store needs one already: then it was lost.
 pub(crate) fn load(config: &Config, needed: &[KeyId]) -> anyhow::Result<(Keyring, Source)> {
-    let (file, variable) = (&config.secrets.key_file, &config.secrets.key);
-    let source = match variable {
-        Some(_) if !file.as_os_str().is_empty() => {
-            bail!("secrets: both {KEY_VARIABLE} and secrets.key-file are set; give all keys in one of them")
-        }
-        Some(_) => Source::Environment,
-        None if !file.as_os_str().is_empty() => Source::File(file.clone()),
-        None => Source::Managed(config.data.join(MANAGED)),
-    };
-    let keyring = match (&source, variable) {
-        (Source::Environment, Some(keys)) => {
-            Keyring::read(keys.expose()).map_err(|fault| anyhow::anyhow!("{KEY_VARIABLE}: {fault}"))?
-        }
-        (Source::Managed(path), _) if !path.exists() => {
+    let (keyring, source) = at_hand(config)?;
+    let keyring = match keyring {
+        Some(keyring) => keyring,
+        None => {
+            let path = config.data.join(MANAGED);
             if !needed.is_empty() {
-                bail!("{}", missing(needed, path));
+                bail!("{}", missing(needed, &path));
             }
-            make(path)?
+            make(&path)?
         }
-        _ => read(&source)?,
     };
     if let Some(path) = source.file() {
         file::warn_if_open(path);
     }
     Ok((keyring, source))
+}
+
+/// The keys that the settings lead to, and where they come from. There are none where the server has yet to make its own;
+/// nothing is made to find out.
+pub fn at_hand(config: &Config) -> anyhow::Result<(Option<Keyring>, Source)> {
+    let (file, variable) = (&config.secrets.key_file, &config.secrets.key);
+    let has_file = !file.as_os_str().is_empty();
+    Ok(match variable {
+        Some(_) if has_file => {
+            bail!("secrets: both {KEY_VARIABLE} and secrets.key-file are set; give all keys in one of them")
+        }
+        Some(keys) => {
+            let keyring = Keyring::read(keys.expose());
+            let keyring = keyring.map_err(|fault| anyhow::anyhow!("{KEY_VARIABLE}: {fault}"))?;
+            (Some(keyring), Source::Environment)
+        }
+        None if has_file => {
+            let source = Source::File(file.clone());
+            (Some(read(&source)?), source)
+        }
+        None => {
+            let source = Source::Managed(config.data.join(MANAGED));
+            let is_there = source.file().is_some_and(Path::exists);
+            (is_there.then(|| read(&source)).transpose()?, source)
+        }
+    })
 }
 
 fn missing(needed: &[KeyId], path: &Path) -> String {

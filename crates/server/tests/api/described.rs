@@ -16,7 +16,8 @@ use super::door::{Answer, Door, collection, id, job, plain, with};
 use super::mutated::examples;
 
 /// Headers that are the API's own to describe; the others come with every answer.
-const DESCRIBED_HEADERS: [&str; 4] = ["etag", "retry-after", "allow", "x-punctual-ignored"];
+const DESCRIBED_HEADERS: [&str; 5] =
+    ["etag", "retry-after", "allow", "x-punctual-ignored", "x-punctual-execution-tag"];
 
 struct Description {
     document: Value,
@@ -83,6 +84,10 @@ impl Description {
         for (name, header) in described {
             let is_there = answer.headers.contains_key(name.as_str());
             assert!(is_there || self.resolved(header)["required"] != true, "{what} lacks {name}");
+            if let Some(value) = answer.headers.get(name.as_str()) {
+                let value = json!(value.to_str().expect("a text"));
+                self.conforms(&self.resolved(header)["schema"], &value, &format!("{what}, {name}"));
+            }
         }
         for name in DESCRIBED_HEADERS.iter().filter(|name| answer.headers.contains_key(**name)) {
             let is_described = described.keys().any(|described| described.eq_ignore_ascii_case(name));

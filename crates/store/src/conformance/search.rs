@@ -65,6 +65,7 @@ pub async fn jobs_are_searched_in_all_collections(backend: &dyn Backend) {
             },
             &["Team/Beta"],
         ),
+        (JobQuery { collection: Some(path()), search: Some("team".into()), ..query() }, &[]),
     ] {
         let found = find(&world, &query, ALL).await;
         assert_eq!(

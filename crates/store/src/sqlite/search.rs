@@ -119,11 +119,15 @@ impl Filter {
             filter.known = None;
         }
         if let Some(text) = query.search.as_deref().map(key).filter(|text| !text.is_empty()) {
-            filter.add(
-                "(instr(name_key, ?) > 0 OR collection_id IN
-                  (SELECT id FROM collections WHERE deleted_at IS NULL AND instr(name_key, ?) > 0))",
-                [text.clone().into(), text.into()],
-            );
+            if query.collection.is_some() {
+                filter.add("instr(name_key, ?) > 0", [text.into()]);
+            } else {
+                filter.add(
+                    "(instr(name_key, ?) > 0 OR collection_id IN
+                      (SELECT id FROM collections WHERE deleted_at IS NULL AND instr(name_key, ?) > 0))",
+                    [text.clone().into(), text.into()],
+                );
+            }
             filter.known = None;
         }
         Ok(Some(filter))

@@ -1,5 +1,7 @@
 //! Refusals: what a queue says when it does not take a message, in one line and without our secrets.
 
+use std::borrow::Cow;
+
 use ::http::response::Parts;
 
 use crate::{http::message, xml};
@@ -44,7 +46,7 @@ impl Refusal {
 /// A text as it may be shown: without secrets, without control characters, and not too long.
 pub(crate) fn hide(text: &str, secrets: &[&str]) -> String {
     let secrets = secrets.iter().filter(|secret| !secret.is_empty());
-    let text = secrets.fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN));
+    let text = secrets.fold(Cow::Borrowed(text), |text, secret| text.replace(secret, HIDDEN).into());
     let shown = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
     text.chars().map(shown).take(KEPT).collect()
 }

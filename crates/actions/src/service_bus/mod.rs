@@ -24,6 +24,7 @@ use model::{
 
 pub use self::settings::{Login, Namespace, ServiceBusSettings};
 use crate::{
+    endpoints::Endpoints,
     fault::Fault,
     http::{Http, dialer::Dialer, message},
     order::Order,
@@ -75,7 +76,7 @@ impl fmt::Display for Failure {
 
 /// Sends messages to Service Bus, and keeps the links over which it does.
 pub(crate) struct ServiceBus {
-    settings: Arc<ServiceBusSettings>,
+    rest: Endpoints,
     links: amqp::Links,
     clock: Arc<dyn Clock>,
 }
@@ -86,10 +87,11 @@ impl ServiceBus {
         dialer: Arc<Dialer>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SettingsError> {
-        let own = Arc::new(settings.service_bus.clone());
+        let own = settings.service_bus.clone();
         own.check()?;
-        let links = amqp::Links::new(settings, dialer, Arc::clone(&own), Arc::clone(&clock))?;
-        Ok(Self { settings: own, links, clock })
+        let rest = own.rest();
+        let links = amqp::Links::new(settings, dialer, own, Arc::clone(&clock))?;
+        Ok(Self { rest, links, clock })
     }
 
     /// One attempt.
@@ -115,7 +117,7 @@ impl ServiceBus {
         order: &Order<'_>,
         message: &ServiceBusMessage,
     ) -> Result<String, Failure> {
-        let endpoint = self.settings.rest().of(&message.namespace)?;
+        let endpoint = self.rest.of(&message.namespace)?;
         let properties = properties::of(order, message);
         let signed = rest::request(&endpoint, message, &properties, self.clock.now())?;
         let (head, body) = http.exchange(signed.request).await?;

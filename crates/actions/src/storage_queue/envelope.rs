@@ -15,6 +15,10 @@ use crate::{
 /// Bytes that a storage queue takes for one message, as it lies in the queue.
 const LONGEST: usize = 64 * 1024;
 
+const BEGINNING: &str = "<?xml version=\"1.0\" encoding=\"utf-16\"?>\r\n<StorageQueueMessage \
+                         xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" \
+                         xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\">\r\n";
+
 /// The text that will lie in the queue.
 pub(crate) fn text(order: &Order<'_>, message: &str, delivery: QueueDelivery) -> Result<String, Fault> {
     let text = match delivery {
@@ -42,23 +46,23 @@ pub(crate) fn request_body(text: &str) -> String {
 }
 
 fn envelope(order: &Order<'_>, message: &str) -> Result<String, Fault> {
+    let (mut tag, mut id) = ([0; 32], [0; 36]);
+    let expected_at = expected_time(order.expected_at);
     let members = [
-        ("ExecutionTag", order.tag.simple().to_string()),
-        ("ClientRequestId", order.request_id.hyphenated().to_string()),
-        ("ExpectedExecutionTime", expected_time(order.expected_at)),
-        ("SchedulerJobId", order.job.to_owned()),
+        ("ExecutionTag", &*order.tag.simple().encode_lower(&mut tag)),
+        ("ClientRequestId", &*order.request_id.hyphenated().encode_lower(&mut id)),
+        ("ExpectedExecutionTime", &*expected_at),
+        ("SchedulerJobId", order.job),
         // Sic.
-        ("SchedulerJobcollectionId", order.collection.to_owned()),
-        ("Region", order.location.to_owned()),
-        ("Message", speakable(message)?.to_owned()),
+        ("SchedulerJobcollectionId", order.collection),
+        ("Region", order.location),
+        ("Message", speakable(message)?),
     ];
-    let mut document = "<?xml version=\"1.0\" encoding=\"utf-16\"?>\r\n<StorageQueueMessage \
-                        xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" \
-                        xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\">\r\n"
-        .to_owned();
+    let mut document = String::with_capacity(BEGINNING.len() + 512 + message.len());
+    document.push_str(BEGINNING);
     for (name, text) in members {
         document.extend(["  <", name, ">"]);
-        xml::escape_into(&mut document, &text);
+        xml::escape_into(&mut document, text);
         document.extend(["</", name, ">\r\n"]);
     }
     document.push_str("</StorageQueueMessage>");

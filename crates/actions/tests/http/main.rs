@@ -1,6 +1,7 @@
 //! HTTP actions against real sockets on the loopback: what the called side sees, and what the history will say of
 //! everything that it can do to us.
 
+mod amqp;
 mod answers;
 mod ca;
 mod connections;

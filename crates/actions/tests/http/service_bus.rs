@@ -1,5 +1,5 @@
-//! Service Bus over its REST endpoint: what is sent there, and what the history says of its answers. AMQP, which wants
-//! a broker, is tested by `scripts/check-actions`; here are the ways in which there is none.
+//! Service Bus over its REST endpoint: what is sent there, and what the history says of its answers. Of AMQP here are the
+//! ways in which there is no broker; `amqp` has one.
 
 use std::collections::BTreeMap;
 

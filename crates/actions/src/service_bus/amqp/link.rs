@@ -6,11 +6,14 @@ use ::http::Uri;
 use fe2o3_amqp::{
     Connection, Sender, Session,
     connection::ConnectionHandle,
-    link::{SendError, delivery::DeliveryFut},
+    link::{
+        SendError,
+        delivery::{DeliveryFut, Sendable},
+    },
     sasl_profile::SaslProfile,
     session::SessionHandle,
     types::{
-        messaging::{Data, Message, Outcome},
+        messaging::{Data, Outcome},
         primitives::Timestamp as Milliseconds,
     },
 };
@@ -18,6 +21,7 @@ use fe2o3_amqp_cbs::{client::CbsClient, token::CbsToken};
 use hyper_util::rt::TokioIo;
 use model::{Clock, Uuid, action::SharedAccessKey};
 use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tower_service::Service as _;
 
 use super::refused;
@@ -52,12 +56,21 @@ pub(crate) struct Destination {
 
 /// A link that is open.
 pub(crate) struct Link {
-    // The order is that of their ends: each is told before the next.
+    // The order is that of their ends: the other side is told before the hold is.
     sender: Sender,
+    life: DropGuard,
+}
+
+/// What a link hangs on. It ends with this, and whoever has this ends when the link's life does.
+pub(crate) struct Hold {
+    // The order is that of their ends: each is told before the next.
     claims: Option<Claims>,
     _session: SessionHandle<()>,
     connection: ConnectionHandle<()>,
 }
+
+/// Tells what the other side makes of a message.
+pub(crate) type Delivery = DeliveryFut<Result<Outcome, SendError>>;
 
 /// The right to send, which ends if it is not renewed.
 struct Claims {
@@ -71,7 +84,7 @@ impl Link {
         mut connector: Connector,
         to: &Destination,
         clock: &dyn Clock,
-    ) -> Result<Self, Failure> {
+    ) -> Result<(Self, Hold), Failure> {
         let stream = connector.call(guarded(&to.endpoint)?).await?;
         let profile = match (&to.key, to.login) {
             (Some(key), Login::Plain) => SaslProfile::from((key.name.as_str(), key.key.expose())),
@@ -104,14 +117,27 @@ impl Link {
             .attach(&mut session)
             .await
             .map_err(|e| refused::attach(&e))?;
-        Ok(Self { sender, claims, _session: session, connection })
+        let life = CancellationToken::new().drop_guard();
+        Ok((Self { sender, life }, Hold { claims, _session: session, connection }))
     }
 
-    /// Whether the connection is known to have ended.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.connection.is_closed()
+    /// Whether it is known to have ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.life.token().is_cancelled()
     }
 
+    /// Its life: whoever cancels it ends the link, and when the link ends it is cancelled.
+    pub(crate) fn life(&self) -> CancellationToken {
+        self.life.token().clone()
+    }
+
+    /// Hands a message over; what the other side makes of it is told by the future.
+    pub(crate) async fn send(&mut self, message: &Sendable<Data>) -> Result<Delivery, SendError> {
+        self.sender.send_batchable_ref(message).await
+    }
+}
+
+impl Hold {
     /// Returns when the connection has ended.
     pub(crate) async fn ended(&mut self) {
         let _ = self.connection.on_close().await;
@@ -128,14 +154,6 @@ impl Link {
             Some(claims) => claims.renew(to, clock).await,
             None => Ok(()),
         }
-    }
-
-    /// Hands a message over; what the other side makes of it is told by the future.
-    pub(crate) async fn send(
-        &mut self,
-        message: Message<Data>,
-    ) -> Result<DeliveryFut<Result<Outcome, SendError>>, SendError> {
-        self.sender.send_batchable(message).await
     }
 }
 

@@ -1,13 +1,13 @@
 //! AMQP: links to entities, kept and shared.
 //!
-//! All messages for one entity of one namespace under one key go over one link. Each link belongs to a
-//! [`carrier`], which opens it with the first message and ends when nothing came for a while; this file
-//! finds the carrier of a message or starts one, and keeps their number within a bound.
+//! All messages for one entity of one namespace under one key go over one link. Each link belongs to a [`way`], which
+//! opens it with the first message and ends it when nothing came for a while; this file finds the way of a message
+//! or makes one, and keeps their number within a bound.
 
-mod carrier;
 mod link;
 mod message;
 mod refused;
+mod way;
 
 use std::{
     collections::HashMap,
@@ -15,16 +15,16 @@ use std::{
     time::Duration,
 };
 
+use fe2o3_amqp::link::delivery::Sendable;
 use model::{Clock, action::ServiceBusMessage};
-use tokio::sync::{mpsc, oneshot};
 
 use self::{
-    carrier::{Carrier, Parcel},
     link::Destination,
+    way::{Limits, Way},
 };
 use super::{Entity, Failure, ServiceBusSettings, properties};
 use crate::{
-    fault::{Fault, Kind, seconds},
+    fault::{Fault, Kind},
     http::{connector::Connector, dialer::Dialer},
     order::Order,
     settings::{ActionSettings, SettingsError},
@@ -33,9 +33,6 @@ use crate::{
 
 /// The most links that are kept. One more, and the one that was unused the longest goes.
 const LINKS: usize = 256;
-
-/// The most messages that wait for their turn on one link; further ones wait at the door.
-const WAITING: usize = 256;
 
 /// What tells links apart.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -46,40 +43,40 @@ struct Name {
     key: Option<(String, String)>,
 }
 
-/// The way to a carrier.
-struct Door {
-    parcels: mpsc::Sender<Parcel>,
-    /// The number of the message that went through it last.
+/// A way, and when it was last asked for.
+struct Known {
+    way: Arc<Way>,
+    /// The number of the message that took it last.
     used: u64,
 }
 
 #[derive(Default)]
-struct Doors {
-    open: HashMap<Name, Door>,
+struct Ways {
+    known: HashMap<Name, Known>,
     messages: u64,
 }
 
 /// All links.
 pub(crate) struct Links {
-    settings: Arc<ServiceBusSettings>,
+    settings: ServiceBusSettings,
     connector: Connector,
     clock: Arc<dyn Clock>,
     timeout: Duration,
-    doors: Mutex<Doors>,
+    ways: Mutex<Ways>,
 }
 
 impl Links {
     pub(crate) fn new(
         settings: &ActionSettings,
         dialer: Arc<Dialer>,
-        own: Arc<ServiceBusSettings>,
+        own: ServiceBusSettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SettingsError> {
         let mut tls = tls::client_config(&settings.extra_roots)?;
         // The protocol that HTTP asks for; AMQP has no name there.
         tls.alpn_protocols.clear();
         let connector = Connector::new(dialer, tls, settings.tls_timeout);
-        Ok(Self { settings: own, connector, clock, timeout: settings.timeout, doors: Mutex::default() })
+        Ok(Self { settings: own, connector, clock, timeout: settings.timeout, ways: Mutex::default() })
     }
 
     /// Sends a message, and says how it was taken.
@@ -94,69 +91,39 @@ impl Links {
             let cause = "the contentType has letters beyond ASCII, which AMQP does not allow there";
             return Err(Fault::new(Kind::UnknownError, cause).into());
         }
-        let to = self.destination(entity, message)?;
-        let written = message::write(message, &properties, self.clock.now());
-        let (reply, answer) = oneshot::channel();
-        let parcel = Parcel { message: written, reply };
-        let exchange = async {
-            self.hand_over(entity, message, to, parcel).await;
-            answer.await
+        let way = self.way(entity, message)?;
+        way.send(&Sendable::from(message::write(message, &properties, self.clock.now()))).await
+    }
+
+    /// The way of a message, which is made if there is none.
+    fn way(&self, entity: Entity, message: &ServiceBusMessage) -> Result<Arc<Way>, Failure> {
+        let key = message.authentication.as_ref();
+        let name = Name {
+            namespace: message.namespace.to_ascii_lowercase(),
+            entity,
+            name: message.entity.clone(),
+            key: key.map(|key| (key.name.clone(), key.key.expose().to_owned())),
         };
-        match tokio::time::timeout(self.timeout, exchange).await {
-            Ok(Ok(ended)) => ended,
-            Ok(Err(_)) => Err(Fault::new(Kind::ConnectionClosed, "the link ended").into()),
-            Err(_) => {
-                let cause = format!("the message was not acknowledged within {}", seconds(self.timeout));
-                Err(Fault::new(Kind::Timeout, cause).into())
-            }
-        }
-    }
-
-    /// Brings a parcel to its carrier. One that is about to end takes no more; then there is a new one.
-    async fn hand_over(
-        &self,
-        entity: Entity,
-        message: &ServiceBusMessage,
-        to: Destination,
-        mut parcel: Parcel,
-    ) {
-        let key = to.key.as_ref().map(|key| (key.name.clone(), key.key.expose().to_owned()));
-        let namespace = message.namespace.to_ascii_lowercase();
-        let name = Name { namespace, entity, name: message.entity.clone(), key };
-        while let Err(returned) = self.door(&name, &to).send(parcel).await {
-            parcel = returned.0;
-        }
-    }
-
-    /// The door to the carrier of a name, who is hired if there is none.
-    fn door(&self, name: &Name, to: &Destination) -> mpsc::Sender<Parcel> {
         // Nothing in here can be left half done.
-        let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
-        doors.messages += 1;
-        let used = doors.messages;
-        if let Some(door) = doors.open.get_mut(name)
-            && !door.parcels.is_closed()
-        {
-            door.used = used;
-            return door.parcels.clone();
+        let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
+        ways.messages += 1;
+        let used = ways.messages;
+        if let Some(known) = ways.known.get_mut(&name) {
+            known.used = used;
+            return Ok(Arc::clone(&known.way));
         }
-        doors.open.retain(|_, door| !door.parcels.is_closed());
-        if doors.open.len() >= LINKS {
-            let oldest = doors.open.iter().min_by_key(|(_, door)| door.used).map(|(name, _)| name.clone());
-            // Without its door a carrier delivers what it has, and ends.
-            oldest.and_then(|name| doors.open.remove(&name));
+        let to = self.destination(entity, message)?;
+        // Those that nobody is on, and that lead nowhere now.
+        ways.known.retain(|_, known| Arc::strong_count(&known.way) > 1 || known.way.is_open());
+        if ways.known.len() >= LINKS {
+            let oldest = ways.known.iter().min_by_key(|(_, known)| known.used).map(|(name, _)| name.clone());
+            // Who is on it has it until the end.
+            oldest.and_then(|name| ways.known.remove(&name));
         }
-        let (parcels, received) = mpsc::channel(WAITING);
-        let carrier = Carrier {
-            connector: self.connector.clone(),
-            to: to.clone(),
-            clock: Arc::clone(&self.clock),
-            timeout: self.timeout,
-            idle_timeout: self.settings.idle_timeout,
-        };
-        tokio::spawn(carrier.run(received));
-        doors.open.insert(name.clone(), Door { parcels: parcels.clone(), used });
-        parcels
+        let limits = Limits { timeout: self.timeout, idle_timeout: self.settings.idle_timeout };
+        let way = Way::new(to, self.connector.clone(), Arc::clone(&self.clock), limits);
+        ways.known.insert(name, Known { way: Arc::clone(&way), used });
+        Ok(way)
     }
 
     fn destination(&self, entity: Entity, message: &ServiceBusMessage) -> Result<Destination, Failure> {

@@ -27,9 +27,12 @@ pub(super) fn find_jobs(
     let order = query.sort.order(query.descending);
     let mut values = filter.values.clone();
     values.extend([i64::from(page.top).into(), i64::try_from(page.skip).unwrap_or(i64::MAX).into()]);
-    // The planner would rather sort what another index finds; this one ends with the page.
+    let narrows = query.collection.is_some() || query.subscription.is_some() || query.state.is_some();
     let from = match query.sort {
+        // The planner would rather sort what another index finds; this one ends with the page.
         JobSort::Name if query.collection.is_none() => NAMED,
+        // Where all rows are looked at, it would find each by way of an index, which takes half as long again.
+        _ if !narrows => "jobs NOT INDEXED",
         _ => "jobs",
     };
     let sql = format!("SELECT id FROM {from} WHERE {} ORDER BY {order} LIMIT ? OFFSET ?", filter.sql);

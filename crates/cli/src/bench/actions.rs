@@ -2,7 +2,8 @@
 //!
 //! Both call the same sink in this process, as many at a time, with the same bytes: the sink remembers the first call of
 //! the action, and the bare client repeats it. They take turns, round by round, because the machine is never the same for
-//! long; the rates and the ratio are medians of the rounds.
+//! long; the rates and the ratio are medians of the rounds. The CPU of a call, sink included, is that of all rounds
+//! together: it says more than the rate where others use the machine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use actions::{ActionSettings, Actions, Endpoints, Namespace, Order, Runner, ServiceBusSettings};
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use engine::SystemClock;
 use model::action::{
     Call, HttpRequest, ServiceBusMessage, ServiceBusTransport, SharedAccessKey, StorageQueueMessage,
@@ -18,7 +20,7 @@ use model::{Clock, Secret, Uuid};
 use tokio::task::JoinSet;
 
 use super::bare::{AmqpSender, HttpClient};
-use super::report::Line;
+use super::report::{self, Line};
 use super::sinks::{self, Broker, HttpSink};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -39,11 +41,23 @@ pub(super) struct Extent {
     pub(super) rounds: u32,
 }
 
+/// A kind of action, as `--only` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    Http,
+    Https,
+    StorageQueue,
+    ServiceBusRest,
+    ServiceBusAmqp,
+}
+
 /// What the lines of a kind are called.
 struct Names {
     bare: &'static str,
     action: &'static str,
     ratio: &'static str,
+    bare_cpu: &'static str,
+    action_cpu: &'static str,
 }
 
 macro_rules! names {
@@ -52,8 +66,66 @@ macro_rules! names {
             bare: concat!($kind, ", bare client"),
             action: concat!($kind, ", action"),
             ratio: concat!($kind, ", action of bare"),
+            bare_cpu: concat!($kind, ", CPU of a bare call"),
+            action_cpu: concat!($kind, ", CPU of an action"),
         }
     };
+}
+
+impl Kind {
+    const fn names(self) -> Names {
+        match self {
+            Self::Http => names!("HTTP"),
+            Self::Https => names!("HTTPS"),
+            Self::StorageQueue => names!("storage queue"),
+            Self::ServiceBusRest => names!("Service Bus, REST"),
+            Self::ServiceBusAmqp => names!("Service Bus, AMQP"),
+        }
+    }
+
+    fn call(self, sinks: &Sinks) -> Call {
+        match self {
+            Self::Http => http("http", &sinks.plain),
+            Self::Https => http("https", &sinks.secure),
+            Self::StorageQueue => storage_queue(),
+            Self::ServiceBusRest => service_bus(ServiceBusTransport::NotSpecified),
+            Self::ServiceBusAmqp => service_bus(ServiceBusTransport::Amqp),
+        }
+    }
+
+    /// The bare client, which repeats what the action has sent.
+    async fn bare(self, sinks: &Sinks) -> anyhow::Result<Bare> {
+        Ok(match self {
+            Self::Http => Bare::Http(HttpClient::new(&sinks.plain, None)?),
+            Self::Https => Bare::Http(HttpClient::new(&sinks.secure, Some(&sinks.root))?),
+            Self::StorageQueue => Bare::Http(HttpClient::new(&sinks.queue, None)?),
+            Self::ServiceBusRest => Bare::Http(HttpClient::new(&sinks.bus, None)?),
+            Self::ServiceBusAmqp => Bare::Amqp(AmqpSender::open(&sinks.broker).await?),
+        })
+    }
+}
+
+/// A bare client.
+enum Bare {
+    Http(HttpClient),
+    Amqp(AmqpSender),
+}
+
+impl Bare {
+    /// The calls of one round.
+    async fn run(&self, extent: Extent) -> anyhow::Result<()> {
+        match self {
+            Self::Amqp(sender) => sender.send(extent.calls, extent.concurrency).await,
+            Self::Http(client) => {
+                let client = client.clone();
+                share(extent, move |_| {
+                    let client = client.clone();
+                    async move { client.call().await }
+                })
+                .await
+            }
+        }
+    }
 }
 
 /// Where everything is that is called.
@@ -98,52 +170,32 @@ impl Sinks {
     }
 }
 
-pub(super) async fn actions(extent: Extent) -> anyhow::Result<Vec<Line>> {
+/// Measures the kinds that are named; all, if none is.
+pub(super) async fn actions(extent: Extent, only: &[Kind]) -> anyhow::Result<Vec<Line>> {
     let sinks = Sinks::start().await?;
     let actions = Arc::new(Actions::new(sinks.settings(), Arc::new(SystemClock))?);
     let mut lines = Vec::new();
-    for (names, call, sink, root) in [
-        (names!("HTTP"), http("http", &sinks.plain), &sinks.plain, None),
-        (names!("HTTPS"), http("https", &sinks.secure), &sinks.secure, Some(sinks.root.as_str())),
-        (names!("storage queue"), storage_queue(), &sinks.queue, None),
-        (names!("Service Bus, REST"), service_bus(ServiceBusTransport::NotSpecified), &sinks.bus, None),
-    ] {
-        let ours = Ours::new(&actions, call).await?;
-        let bare = HttpClient::new(sink, root)?;
+    for kind in Kind::value_variants().iter().filter(|kind| only.is_empty() || only.contains(kind)) {
+        let ours = Ours::new(&actions, kind.call(&sinks)).await?;
+        let bare = kind.bare(&sinks).await?;
         let mut rounds = Rounds::default();
         for round in 0..=extent.rounds {
             for bare_now in turns(round) {
-                let began = SystemClock.now();
+                let (began, cpu) = (SystemClock.now(), report::cpu_seconds());
                 if bare_now {
-                    let bare = bare.clone();
-                    share(extent, move || {
-                        let bare = bare.clone();
-                        async move { bare.call().await }
-                    })
-                    .await?;
+                    bare.run(extent).await?;
                 } else {
                     ours.run(extent).await?;
                 }
-                rounds.note(round, bare_now, rate(extent, began));
+                let cpu = report::cpu_seconds() - cpu;
+                // In the first round connections are made and memory is found.
+                if round > 0 {
+                    rounds.note(bare_now, rate(extent, began), cpu / f64::from(extent.calls));
+                }
             }
         }
-        lines.extend(rounds.lines(&names));
+        lines.extend(rounds.lines(&kind.names()));
     }
-    let ours = Ours::new(&actions, service_bus(ServiceBusTransport::Amqp)).await?;
-    let mut bare = AmqpSender::open(&sinks.broker).await?;
-    let mut rounds = Rounds::default();
-    for round in 0..=extent.rounds {
-        for bare_now in turns(round) {
-            let began = SystemClock.now();
-            if bare_now {
-                bare.send(extent.calls, extent.concurrency).await?;
-            } else {
-                ours.run(extent).await?;
-            }
-            rounds.note(round, bare_now, rate(extent, began));
-        }
-    }
-    lines.extend(rounds.lines(&names!("Service Bus, AMQP")));
     Ok(lines)
 }
 
@@ -157,27 +209,39 @@ fn rate(extent: Extent, began: model::Timestamp) -> f64 {
     f64::from(extent.calls) / began.duration_until(SystemClock.now()).as_secs_f64().max(1e-6)
 }
 
-/// The rates of the rounds.
+/// What the rounds have given, of both clients.
 #[derive(Default)]
 struct Rounds {
-    bare: Vec<f64>,
-    action: Vec<f64>,
+    bare: Rates,
+    action: Rates,
+}
+
+#[derive(Default)]
+struct Rates {
+    /// Calls a second, round by round.
+    calls: Vec<f64>,
+    /// Seconds of CPU of a call, round by round.
+    cpu: Vec<f64>,
 }
 
 impl Rounds {
-    fn note(&mut self, round: u32, is_bare: bool, rate: f64) {
-        // In the first round connections are made and memory is found.
-        if round > 0 {
-            if is_bare { &mut self.bare } else { &mut self.action }.push(rate);
-        }
+    fn note(&mut self, is_bare: bool, calls: f64, cpu: f64) {
+        let rates = if is_bare { &mut self.bare } else { &mut self.action };
+        rates.calls.push(calls);
+        rates.cpu.push(cpu);
     }
 
-    fn lines(&self, names: &Names) -> [Line; 3] {
-        let ratios = self.bare.iter().zip(&self.action).map(|(bare, action)| action / bare * 100.0);
+    fn lines(&self, names: &Names) -> [Line; 5] {
+        let both = self.bare.calls.iter().zip(&self.action.calls);
+        let ratios = both.map(|(bare, action)| action / bare * 100.0);
+        // The kernel counts in hundredths of a second, too coarse for one round.
+        let microseconds = |cpu: &[f64]| cpu.iter().sum::<f64>() / cpu.len() as f64 * 1e6;
         [
-            Line::new(names.bare, median(self.bare.clone()), "1/s"),
-            Line::new(names.action, median(self.action.clone()), "1/s"),
+            Line::new(names.bare, median(self.bare.calls.clone()), "1/s"),
+            Line::new(names.action, median(self.action.calls.clone()), "1/s"),
             Line::new(names.ratio, median(ratios.collect()), "%"),
+            Line::new(names.bare_cpu, microseconds(&self.bare.cpu), "µs"),
+            Line::new(names.action_cpu, microseconds(&self.action.cpu), "µs"),
         ]
     }
 }
@@ -202,29 +266,31 @@ impl Ours {
     /// Makes the first call, which the sink remembers.
     async fn new(actions: &Arc<Actions>, call: Call) -> anyhow::Result<Self> {
         let ours = Self { actions: actions.clone(), call: Arc::new(call) };
-        attempt(&ours.actions, &ours.call).await?;
+        attempt(&ours.actions, &ours.call, 0).await?;
         Ok(ours)
     }
 
     async fn run(&self, extent: Extent) -> anyhow::Result<()> {
         let (actions, call) = (self.actions.clone(), self.call.clone());
-        share(extent, move || {
+        share(extent, move |number| {
             let (actions, call) = (actions.clone(), call.clone());
-            async move { attempt(&actions, &call).await }
+            async move { attempt(&actions, &call, number).await }
         })
         .await
     }
 }
 
-async fn attempt(actions: &Actions, call: &Call) -> anyhow::Result<()> {
+async fn attempt(actions: &Actions, call: &Call, number: u32) -> anyhow::Result<()> {
+    // Who asks for an attempt names it. Each has a name of its own, as long as a random one.
+    let id = Uuid::from_u128(u128::MAX / 2 + u128::from(number));
     let order = Order {
         call,
         collection: "bench",
         job: "bench",
         location: "Local",
         expected_at: SystemClock.now(),
-        tag: Uuid::new_v4(),
-        request_id: Uuid::new_v4(),
+        tag: id,
+        request_id: id,
     };
     let outcome = actions.run(order).await;
     if !outcome.success {
@@ -234,7 +300,7 @@ async fn attempt(actions: &Actions, call: &Call) -> anyhow::Result<()> {
 }
 
 /// Makes the calls of one client and one round, so many at a time.
-async fn share<F>(extent: Extent, call: impl Fn() -> F + Clone + Send + 'static) -> anyhow::Result<()>
+async fn share<F>(extent: Extent, call: impl Fn(u32) -> F + Clone + Send + 'static) -> anyhow::Result<()>
 where
     F: Future<Output = anyhow::Result<()>> + Send,
 {
@@ -243,10 +309,13 @@ where
     for _ in 0..extent.concurrency {
         let (begun, call) = (begun.clone(), call.clone());
         callers.spawn(async move {
-            while begun.fetch_add(1, Ordering::Relaxed) < extent.calls {
-                call().await?;
+            loop {
+                let number = begun.fetch_add(1, Ordering::Relaxed);
+                if number >= extent.calls {
+                    return anyhow::Ok(());
+                }
+                call(number).await?;
             }
-            anyhow::Ok(())
         });
     }
     while let Some(ended) = callers.join_next().await {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
+use fe2o3_amqp::link::{SendError, delivery::Sendable};
 use fe2o3_amqp::sasl_profile::SaslProfile;
-use fe2o3_amqp::types::messaging::{Data, Message, Outcome};
+use fe2o3_amqp::types::messaging::{Data, Outcome};
 use fe2o3_amqp::{Connection, Sender, Session, connection::ConnectionHandle, session::SessionHandle};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use http_body_util::{BodyExt, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
@@ -14,7 +16,7 @@ use hyper_util::rt::TokioExecutor;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
+use tokio::sync::Mutex;
 
 use super::sinks::{Broker, HttpSink};
 
@@ -71,8 +73,8 @@ impl HttpClient {
 
 /// A sender of fe2o3-amqp, and the message that it sends.
 pub(super) struct AmqpSender {
-    sender: Sender,
-    message: Message<Data>,
+    sender: Arc<Mutex<Sender>>,
+    message: Arc<Sendable<Data>>,
     _session: SessionHandle<()>,
     _connection: ConnectionHandle<()>,
 }
@@ -90,31 +92,39 @@ impl AmqpSender {
             .await?;
         let mut session = Session::begin(&mut connection).await?;
         let sender = Sender::attach(&mut session, "bare", "bench").await?;
-        Ok(Self { sender, message: broker.first()?, _session: session, _connection: connection })
+        Ok(Self {
+            sender: Arc::new(Mutex::new(sender)),
+            message: Arc::new(Sendable::from(broker.first()?)),
+            _session: session,
+            _connection: connection,
+        })
     }
 
     /// Sends so many messages, of which so many may be unacknowledged at a time.
-    pub(super) async fn send(&mut self, calls: u32, concurrency: usize) -> anyhow::Result<()> {
-        let mut waits = JoinSet::new();
-        for _ in 0..calls {
-            while waits.len() >= concurrency {
-                accepted(waits.join_next().await)?;
+    pub(super) async fn send(&self, calls: u32, concurrency: usize) -> anyhow::Result<()> {
+        let (sender, message) = (Arc::clone(&self.sender), Arc::clone(&self.message));
+        // On a thread of the runtime's own, as the callers of actions are.
+        let sending = tokio::spawn(async move {
+            let mut sender = sender.lock().await;
+            let mut waits = FuturesUnordered::new();
+            for _ in 0..calls {
+                while waits.len() >= concurrency {
+                    accepted(waits.next().await.context("no message is on the way")?)?;
+                }
+                waits.push(sender.send_batchable_ref(&message).await?);
             }
-            waits.spawn(self.sender.send_batchable(self.message.clone()).await?);
-        }
-        while !waits.is_empty() {
-            accepted(waits.join_next().await)?;
-        }
-        Ok(())
+            while let Some(ended) = waits.next().await {
+                accepted(ended)?;
+            }
+            anyhow::Ok(())
+        });
+        sending.await.context("the sender ended early")?
     }
 }
 
-type Acknowledged = Result<Result<Outcome, fe2o3_amqp::link::SendError>, tokio::task::JoinError>;
-
-fn accepted(ended: Option<Acknowledged>) -> anyhow::Result<()> {
-    match ended.context("no message is on the way")?? {
-        Ok(Outcome::Accepted(_)) => Ok(()),
-        Ok(other) => bail!("the broker said {other:?}"),
-        Err(error) => Err(error.into()),
+fn accepted(ended: Result<Outcome, SendError>) -> anyhow::Result<()> {
+    match ended? {
+        Outcome::Accepted(_) => Ok(()),
+        other => bail!("the broker said {other:?}"),
     }
 }

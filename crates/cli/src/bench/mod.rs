@@ -85,8 +85,13 @@ enum What {
         pages: u32,
     },
     /// Calls a second of each kind of action, beside the bare client of the same library
-    #[command(after_help = "Examples:\n  punctual bench actions --calls 100 --concurrency 8 --rounds 2")]
+    #[command(
+        after_help = "Examples:\n  punctual bench actions --calls 100 --rounds 2\n  punctual bench actions --calls 100 --rounds 2 --only http --only service-bus-amqp --json"
+    )]
     Actions {
+        /// Only this kind of action; can be given several times
+        #[arg(long, value_name = "KIND", value_enum)]
+        only: Vec<actions::Kind>,
         /// Calls of each client in a round
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
         calls: u32,
@@ -102,16 +107,16 @@ enum What {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     let lines = runtime.block_on(async {
-        match options.what {
-            What::Steady { rate, seconds } => steady(rate, seconds).await,
-            What::Herd { jobs } => herd(jobs).await,
-            What::Idle { jobs, seconds } => idle(jobs, seconds).await,
-            What::Api { jobs, connections, calls, pages } => {
+        match &options.what {
+            &What::Steady { rate, seconds } => steady(rate, seconds).await,
+            &What::Herd { jobs } => herd(jobs).await,
+            &What::Idle { jobs, seconds } => idle(jobs, seconds).await,
+            &What::Api { jobs, connections, calls, pages } => {
                 api::api(api::Extent { jobs, connections, calls, pages }).await
             }
-            What::Actions { calls, concurrency, rounds } => {
-                let concurrency = concurrency as usize;
-                actions::actions(actions::Extent { calls, concurrency, rounds }).await
+            What::Actions { only, calls, concurrency, rounds } => {
+                let (calls, concurrency, rounds) = (*calls, *concurrency as usize, *rounds);
+                actions::actions(actions::Extent { calls, concurrency, rounds }, only).await
             }
         }
     })?;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use model::{Timestamp, action::ServiceBusMessage};
 use percent_encoding::utf8_percent_encode;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{properties::Properties, signature};
 use crate::{
@@ -50,19 +50,22 @@ pub(crate) fn request(
     properties: &Properties,
     now: Timestamp,
 ) -> Result<Signed, Fault> {
-    let path: Vec<_> =
-        message.entity.split('/').map(|part| utf8_percent_encode(part, IN_PATH).to_string()).collect();
-    let uri = format!("{endpoint}/{}/messages", path.join("/"));
+    let mut uri = endpoint.to_owned();
+    for part in message.entity.split('/') {
+        uri.push('/');
+        uri.extend(utf8_percent_encode(part, IN_PATH));
+    }
+    uri.push_str("/messages");
     let mut headers = HeaderMap::new();
     for (name, text) in message.custom_properties.as_deref().unwrap_or_default() {
-        headers.insert(custom_name(name)?, ascii(&Value::from(text.as_str()))?);
+        headers.insert(custom_name(name)?, header_of(json(text))?);
     }
     if let Some(content_type) = &properties.content_type {
         let value = HeaderValue::from_bytes(content_type.as_bytes());
         let value = value.map_err(|_| refused("the contentType cannot be sent in a header".to_owned()))?;
         headers.insert(header::CONTENT_TYPE, value);
     }
-    headers.insert(&BROKER_PROPERTIES, ascii(&broker_properties(properties))?);
+    headers.insert(&BROKER_PROPERTIES, header_of(broker_properties(properties))?);
     let mut signature = String::new();
     if let Some(key) = &message.authentication {
         let token = signature::token(key, &uri, now + SIGNED_FOR);
@@ -98,38 +101,54 @@ fn custom_name(name: &str) -> Result<HeaderName, Fault> {
     Ok(read)
 }
 
-fn broker_properties(properties: &Properties) -> Value {
-    let text = |text: &Option<String>| text.clone().map(Value::from);
-    // Dates as HTTP writes them.
-    let date = |at: &Timestamp| Value::from(at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string());
-    let members = [
-        ("MessageId", Some(Value::from(properties.message_id.as_str()))),
-        ("Label", text(&properties.label)),
-        ("CorrelationId", text(&properties.correlation_id)),
-        ("SessionId", text(&properties.session_id)),
-        ("ReplyTo", text(&properties.reply_to)),
-        ("ReplyToSessionId", text(&properties.reply_to_session_id)),
-        ("To", text(&properties.to)),
-        ("TimeToLive", properties.time_to_live.map(|time| Value::from(time.as_secs()))),
-        ("ScheduledEnqueueTimeUtc", properties.scheduled_at.as_ref().map(date)),
-        ("PartitionKey", text(&properties.partition_key)),
-        ("ViaPartitionKey", text(&properties.via_partition_key)),
-        ("ForcePersistence", properties.force_persistence.map(Value::from)),
-    ];
-    let given = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Value::Object(given.collect::<Map<_, _>>())
+/// The properties as a JSON object. It is written by hand, since it is written for every message.
+fn broker_properties(properties: &Properties) -> String {
+    let mut object = String::with_capacity(128);
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            object.push_str(if object.is_empty() { "{\"" } else { ",\"" });
+            object.push_str(name);
+            object.push_str("\":");
+            object.push_str(&value);
+        }
+    };
+    let text = |text: &Option<String>| text.as_deref().map(json);
+    add("MessageId", Some(json(&properties.message_id)));
+    add("Label", text(&properties.label));
+    add("CorrelationId", text(&properties.correlation_id));
+    add("SessionId", text(&properties.session_id));
+    add("ReplyTo", text(&properties.reply_to));
+    add("ReplyToSessionId", text(&properties.reply_to_session_id));
+    add("To", text(&properties.to));
+    add("TimeToLive", properties.time_to_live.map(|time| time.as_secs().to_string()));
+    // A date as HTTP writes it.
+    let date = |at: &Timestamp| at.strftime("\"%a, %d %b %Y %H:%M:%S GMT\"").to_string();
+    add("ScheduledEnqueueTimeUtc", properties.scheduled_at.as_ref().map(date));
+    add("PartitionKey", text(&properties.partition_key));
+    add("ViaPartitionKey", text(&properties.via_partition_key));
+    add("ForcePersistence", properties.force_persistence.map(|yes| yes.to_string()));
+    object.push('}');
+    object
 }
 
-/// JSON in ASCII, as a header takes it.
-fn ascii(value: &Value) -> Result<HeaderValue, Fault> {
-    let mut text = String::new();
-    for letter in value.to_string().chars() {
+/// A text as JSON in ASCII, as a header takes it.
+fn json(text: &str) -> String {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        return format!("\"{text}\"");
+    }
+    let mut ascii = String::new();
+    for letter in Value::from(text).to_string().chars() {
         if matches!(letter, ' '..='~') {
-            text.push(letter);
+            ascii.push(letter);
         } else {
-            text.extend(letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            ascii.extend(letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
         }
     }
+    ascii
+}
+
+fn header_of(text: String) -> Result<HeaderValue, Fault> {
     HeaderValue::try_from(text).map_err(|_| refused("a property cannot be sent in a header".to_owned()))
 }
 
@@ -151,12 +170,13 @@ mod tests {
             force_persistence: Some(false),
             ..Properties::default()
         };
-        let header = ascii(&broker_properties(&properties)).unwrap();
         assert_eq!(
-            header.to_str().unwrap(),
+            broker_properties(&properties),
             r#"{"MessageId":"m","Label":"\u00e9\"\ud83d\ude00\n","TimeToLive":90,"ScheduledEnqueueTimeUtc":"Mon, 01 Mar 2027 12:30:00 GMT","ForcePersistence":false}"#
         );
-        assert_eq!(ascii(&Value::from("a\u{7f}b")).unwrap(), "\"a\\u007fb\"");
+        assert_eq!(json("a\u{7f}b"), "\"a\\u007fb\"");
+        assert_eq!(json("it's \\ plain"), "\"it's \\\\ plain\"");
+        assert_eq!(json(""), "\"\"");
     }
 
     #[test]

@@ -12,7 +12,9 @@ use crate::endpoints::IN_PATH;
 
 /// `SharedAccessSignature sr=…&sig=…&se=…&skn=…` for a resource, until an instant.
 pub(crate) fn token(key: &SharedAccessKey, resource: &str, until: Timestamp) -> String {
-    let resource = utf8_percent_encode(resource, IN_PATH).to_string().to_lowercase();
+    let mut resource = utf8_percent_encode(resource, IN_PATH).to_string();
+    // What is not ASCII is written by number.
+    resource.make_ascii_lowercase();
     let expiry = until.as_second();
     let secret = hmac::Key::new(hmac::HMAC_SHA256, key.key.expose().as_bytes());
     let signature = BASE64_STANDARD.encode(hmac::sign(&secret, format!("{resource}\n{expiry}").as_bytes()));

@@ -103,8 +103,11 @@ impl Door {
         let response = self.router.clone().oneshot(request).await.expect("infallible");
         let (head, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.expect("a whole body");
+        let is_page =
+            head.headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
         let body = match bytes.len() {
             0 => Value::Null,
+            _ if is_page => Value::from(String::from_utf8_lossy(&bytes)),
             _ => serde_json::from_slice(&bytes).unwrap_or_else(|_| panic!("no JSON: {bytes:?}")),
         };
         Answer { status: head.status.as_u16(), headers: head.headers, body }

@@ -49,12 +49,16 @@ pub(super) async fn find_jobs(work: &Work<'_>, query: &JobQuery, page: Page) -> 
     }
     if let Some(text) = &search {
         values.push(text);
-        let _ = write!(
-            filter,
-            " AND (strpos(name_key, ${0}) > 0 OR collection_id IN
-               (SELECT id FROM collections WHERE deleted_at IS NULL AND strpos(name_key, ${0}) > 0))",
-            values.len()
-        );
+        let number = values.len();
+        // Within one collection its own name says nothing.
+        let _ = match &collection {
+            Some(_) => write!(filter, " AND strpos(name_key, ${number}) > 0"),
+            None => write!(
+                filter,
+                " AND (strpos(name_key, ${number}) > 0 OR collection_id IN
+                   (SELECT id FROM collections WHERE deleted_at IS NULL AND strpos(name_key, ${number}) > 0))"
+            ),
+        };
     }
     let total = work.query_opt(&format!("SELECT count(*) FROM jobs WHERE {filter}"), &values).await?;
     let total = total.map_or(Ok(0), |row| number(&row, 0))?;

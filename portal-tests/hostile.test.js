@@ -88,8 +88,7 @@ for (const width of [1280, 360]) {
         await page.goto(path);
         await page.locator(sign).first().waitFor();
         // The choices of a list have the same text, and are never visible.
-        if (shown && width > 1000)
-          await page.getByText(shown).and(page.locator(':not(option)')).first().waitFor();
+        if (shown && width > 1000) await page.getByText(shown).and(page.locator(':not(option)')).first().waitFor();
         assert.equal(await page.evaluate(() => window.hacked), undefined);
         assert.equal(await page.locator('main img, main script').count(), 0);
         const scrolls = await page.evaluate(

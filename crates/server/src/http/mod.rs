@@ -2,7 +2,7 @@
 //!
 //! There is one handler. It sends away what the page of a stranger asks (`origin`), finds the resource that the path
 //! names (`path`), hands the request to the resource's route (`routes`), and dresses what comes back with the headers that
-//! every answer of the old service had. Paths of the portal have answers of their own ([`crate::portal`]).
+//! every answer of the old service had. Paths of the portal have answers of their own (`crate::portal`).
 
 mod answer;
 mod download;

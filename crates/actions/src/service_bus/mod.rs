@@ -77,6 +77,7 @@ impl fmt::Display for Failure {
 /// Sends messages to Service Bus, and keeps the links over which it does.
 pub(crate) struct ServiceBus {
     rest: Endpoints,
+    tokens: signature::Tokens,
     links: amqp::Links,
     clock: Arc<dyn Clock>,
 }
@@ -91,7 +92,7 @@ impl ServiceBus {
         own.check()?;
         let rest = own.rest();
         let links = amqp::Links::new(settings, dialer, own, Arc::clone(&clock))?;
-        Ok(Self { rest, links, clock })
+        Ok(Self { rest, tokens: signature::Tokens::default(), links, clock })
     }
 
     /// One attempt.
@@ -119,7 +120,7 @@ impl ServiceBus {
     ) -> Result<String, Failure> {
         let endpoint = self.rest.of(&message.namespace)?;
         let properties = properties::of(order, message);
-        let signed = rest::request(&endpoint, message, &properties, self.clock.now())?;
+        let signed = rest::request(&endpoint, message, &properties, &self.tokens, self.clock.now())?;
         let (head, body) = http.exchange(signed.request).await?;
         if head.status.is_success() {
             return Ok(format!("'{}'", message::name(head.status)));

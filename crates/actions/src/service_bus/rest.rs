@@ -3,6 +3,8 @@
 //! The broker's properties travel as JSON in the header `BrokerProperties`, the sender's own as headers of their names
 //! with JSON as values, the way Service Bus's REST clients write them.
 
+use std::sync::Arc;
+
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -10,14 +12,11 @@ use model::{Timestamp, action::ServiceBusMessage};
 use percent_encoding::utf8_percent_encode;
 use serde_json::Value;
 
-use super::{properties::Properties, signature};
+use super::{properties::Properties, signature::Tokens};
 use crate::{
     endpoints::IN_PATH,
     fault::{Fault, Kind},
 };
-
-/// How long a signature holds: long enough for clocks that disagree.
-const SIGNED_FOR: std::time::Duration = std::time::Duration::from_secs(300);
 
 static BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 
@@ -40,7 +39,7 @@ const OF_THE_REQUEST: [HeaderName; 12] = [
 /// A request, and the secret in it that its answer must not quote.
 pub(crate) struct Signed {
     pub(crate) request: Request<Full<Bytes>>,
-    pub(crate) signature: String,
+    pub(crate) signature: Arc<str>,
 }
 
 /// The request that sends a message to an entity of a namespace.
@@ -48,6 +47,7 @@ pub(crate) fn request(
     endpoint: &str,
     message: &ServiceBusMessage,
     properties: &Properties,
+    tokens: &Tokens,
     now: Timestamp,
 ) -> Result<Signed, Fault> {
     let mut uri = endpoint.to_owned();
@@ -66,14 +66,13 @@ pub(crate) fn request(
         headers.insert(header::CONTENT_TYPE, value);
     }
     headers.insert(&BROKER_PROPERTIES, header_of(broker_properties(properties))?);
-    let mut signature = String::new();
+    let mut signature = Arc::default();
     if let Some(key) = &message.authentication {
-        let token = signature::token(key, &uri, now + SIGNED_FOR);
-        signature = signature::of_token(&token).to_owned();
-        let mut value = HeaderValue::try_from(token)
-            .map_err(|_| refused("the name of the shared access key cannot be sent".to_owned()))?;
-        value.set_sensitive(true);
-        headers.insert(header::AUTHORIZATION, value);
+        let token = tokens.get(key, &uri, now);
+        let token =
+            token.ok_or_else(|| refused("the name of the shared access key cannot be sent".to_owned()))?;
+        signature = token.signature;
+        headers.insert(header::AUTHORIZATION, token.header);
     }
     let body = message.message.clone().unwrap_or_default();
     if body.is_empty() {

@@ -134,6 +134,14 @@ async function startBrowser() {
           console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
         );
       });
+      // Whoever leaves a page amid its loading breaks the loading off, which is then an error of the test's own making.
+      for (const way of ['goto', 'reload']) {
+        const leave = page[way].bind(page);
+        page[way] = async (...rest) => {
+          await page.locator('.loading').first().waitFor({ state: 'hidden' });
+          return leave(...rest);
+        };
+      }
       page.wrong = wrong;
       page.expected = expected;
       return page;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use engine::CorrectedClock;
 use model::Clock;
 use store::{Keyring, PostgresSettings, PostgresStore, SqliteSettings, SqliteStore, Store};
 use uuid::Uuid;
@@ -49,9 +48,9 @@ async fn shared(config: &Config, database: &DatabaseUrl, clock: Arc<dyn Clock>) 
         );
     }
     let (keyring, source) = keys::load(config, &[])?;
-    let store = PostgresStore::open(settings(config, database, keyring), clock.clone()).await;
+    let store = PostgresStore::open(settings(config, database, keyring), clock).await;
     let store = store.map_err(|error| keys::explain(error, &source))?;
-    let clock = Arc::new(CorrectedClock::new(clock, store.clock_offset()));
+    let clock = store.clock();
     Ok(Opened { store: Arc::new(store), clock, source })
 }
 

@@ -33,6 +33,7 @@ pub mod seal;
 mod search;
 mod snapshot;
 mod sqlite;
+mod store_clock;
 mod sweeper;
 mod tallies;
 
@@ -47,12 +48,13 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
-pub use node::{ClockOffset, Node};
+pub use node::Node;
 pub use postgres::{PostgresSettings, PostgresStore};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
+pub use store_clock::StoreClock;
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]

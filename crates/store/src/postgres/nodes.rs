@@ -9,10 +9,10 @@ use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::fault::Outcome;
-use super::pulse::{CHANNEL, LEASE};
+use super::pulse::{CHANNEL, HELD, LEASE};
 use super::{Shared, columns};
 use crate::codec::{instant, ticks};
-use crate::lease::Lease;
+use crate::lease::{Lease, Moment};
 use crate::node::Node;
 
 /// The lease's length for SQL.
@@ -39,7 +39,7 @@ pub(super) async fn join(
     let before: Vec<i64> = same.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     transaction.execute("DELETE FROM nodes WHERE epoch = ANY($1)", &[&before]).await?;
     free_claims(&transaction, &before, now).await?;
-    let asked_at = Instant::now();
+    let asked_at = Moment::now();
     let row = transaction
         .query_one(
             "INSERT INTO nodes (name, version, started_at, lease_until)
@@ -48,16 +48,21 @@ pub(super) async fn join(
         )
         .await?;
     transaction.commit().await?;
-    Ok(Some(Lease::new(row.try_get(0)?, asked_at, LEASE)))
+    Ok(Some(Lease::new(row.try_get(0)?, asked_at, HELD)))
 }
 
-/// Renews a lease; what time it is for the database, or `None` where the lease is lost.
-pub(super) async fn renew(
-    client: &Client,
-    lease: &Lease,
-    offset: SignedDuration,
-) -> Outcome<Option<Timestamp>> {
-    let asked_at = Instant::now();
+/// Asks the database for its time.
+pub(super) async fn ask_for_time(shared: &Shared, client: &Client) -> Outcome<()> {
+    let before = Instant::now();
+    let row = client.query_one(&format!("SELECT {NOW}"), &[]).await?;
+    shared.time.measure(before, instant(row.try_get(0)?), Instant::now());
+    Ok(())
+}
+
+/// Renews a lease: whether it was not lost.
+pub(super) async fn renew(shared: &Shared, client: &Client, lease: &Lease) -> Outcome<bool> {
+    let asked_at = Moment::now();
+    let offset = shared.time.ahead_of(&*shared.clock);
     let row = client
         .query_opt(
             &format!(
@@ -67,9 +72,11 @@ pub(super) async fn renew(
             &[&lease.epoch(), &LEASE_SECONDS, &(offset.as_nanos() as i64 / 100)],
         )
         .await?;
-    let Some(row) = row else { return Ok(None) };
-    lease.renew(asked_at, LEASE);
-    Ok(Some(instant(row.try_get(0)?)))
+    let Some(row) = row else { return Ok(false) };
+    // The time first: as soon as the lease holds, calls are begun by it.
+    shared.time.measure(asked_at.steady, instant(row.try_get(0)?), Instant::now());
+    lease.renew(asked_at);
+    Ok(true)
 }
 
 /// The epochs of all nodes, and whether any of them has let its lease run out.
@@ -86,8 +93,11 @@ pub(super) async fn living(client: &Client) -> Outcome<(Vec<i64>, bool)> {
     Ok((living, any_gone))
 }
 
-/// Sets free what nodes have claimed whose leases have run out.
+/// Sets free what nodes have claimed whose leases have run out, unless we have just come back ourselves.
 pub(super) async fn take_over(shared: &Shared, client: &mut Client, now: Timestamp) -> Outcome<()> {
+    if !shared.seat.may_judge() {
+        return Ok(());
+    }
     let transaction = client.transaction().await?;
     let gone = transaction
         .query(

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use store::{Key, KeyId};
 
 use crate::client::{self, Client, Problem};
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, many};
 use crate::progress::Progress;
 use crate::target::Server;
 
@@ -171,11 +171,9 @@ async fn foresee(client: &Client, format: Format) -> anyhow::Result<()> {
         other => other?,
     };
     let place = standing.place();
-    let many =
-        |count: u64| if count == 1 { "1 definition".to_owned() } else { format!("{count} definitions") };
     let (text, replaced) = if standing.is_done() {
         let first = standing.first()?;
-        let sealed = many(first.definitions);
+        let sealed = many(first.definitions, "definition");
         let text = match &standing.next {
             Some(next) => format!("would seal {sealed} with the key {next}, the first of {place}"),
             None => format!("would make another key in {place}, and seal {sealed} with it"),
@@ -183,7 +181,7 @@ async fn foresee(client: &Client, format: Format) -> anyhow::Result<()> {
         (format!("{text}, in place of the key {}", first.id), vec![first.id.clone()])
     } else {
         let old = standing.keys.iter().filter(|key| !key.seals && key.needed).map(|key| key.id.clone());
-        let text = format!("would go on with a change of keys: {} are left", many(standing.left()));
+        let text = format!("would go on with a change of keys: {} left", many(standing.left(), "definition"));
         (text, old.collect())
     };
     let result = outcome("rotated", true, &standing, standing.next.as_ref(), &replaced);
@@ -252,7 +250,7 @@ fn print(format: Format, standing: &Standing) -> anyhow::Result<()> {
                 (false, true) => "opens; being replaced",
                 (false, false) => "not needed",
             };
-            out.line(&format!("{}  {:>9} definitions  {part}", key.id, key.definitions))?;
+            out.line(&format!("{}  {:>21}  {part}", key.id, many(key.definitions, "definition")))?;
         }
         Ok(())
     })?;

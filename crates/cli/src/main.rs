@@ -34,6 +34,7 @@ mod serve;
 mod style;
 mod table;
 mod target;
+mod window;
 
 use std::process::ExitCode;
 

@@ -54,14 +54,18 @@ async fn shared(config: &Config, database: &DatabaseUrl, clock: Arc<dyn Clock>) 
     Ok(Opened { store: Arc::new(store), clock, source })
 }
 
-fn settings(config: &Config, database: &DatabaseUrl, keyring: Keyring) -> PostgresSettings {
-    let node = match config.node.trim() {
+/// The name that the operator gave to this node, or one for this start alone.
+pub(crate) fn node_name(config: &Config) -> String {
+    match config.node.trim() {
         "" => format!("{}-{:04x}", machine(), Uuid::new_v4().as_u128() & 0xffff),
         name => name.to_owned(),
-    };
+    }
+}
+
+fn settings(config: &Config, database: &DatabaseUrl, keyring: Keyring) -> PostgresSettings {
     PostgresSettings {
         url: database.reveal().to_owned(),
-        node,
+        node: config.node.clone(),
         version: VERSION.to_owned(),
         connections: config.database_connections.get() as usize,
         plans: config.plans(),

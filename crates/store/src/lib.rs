@@ -49,7 +49,10 @@ pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use node::Node;
-pub use postgres::{PostgresSettings, PostgresStore};
+pub use postgres::{
+    DatabaseFault, DatabaseInspection, DatabaseSchema, PostgresSettings, PostgresStore,
+    inspect as inspect_database,
+};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;

@@ -134,6 +134,23 @@ impl Address {
         PATIENCE.saturating_add(CONNECT.saturating_mul(hosts.saturating_sub(1)))
     }
 
+    /// Whether what is sent is encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.config.get_ssl_mode() == SslMode::Require
+    }
+
+    /// Whether the database is on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        is_local(&self.config)
+    }
+
+    /// A connection for looking only, also to a server that cannot be written.
+    pub(super) async fn onlooking_line(&self) -> std::result::Result<Line, tokio_postgres::Error> {
+        let mut config = self.config.clone();
+        config.target_session_attrs(TargetSessionAttrs::Any);
+        config.connect(self.tls.clone()).await
+    }
+
     /// A connection outside the pool.
     pub(super) async fn line(&self) -> std::result::Result<Line, tokio_postgres::Error> {
         self.config.connect(self.tls.clone()).await

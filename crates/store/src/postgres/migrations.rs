@@ -13,8 +13,13 @@ use crate::Error;
 
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
 
-/// Runs what was not run yet. Refuses databases of other programs and of newer versions before anything is written.
-pub(super) async fn run(client: &mut Client, place: &str) -> Outcome<()> {
+/// The number of the newest schema that this version knows.
+pub(super) fn newest() -> u64 {
+    MIGRATIONS.len() as u64
+}
+
+/// Whether there are tables of another program where ours would be.
+pub(super) async fn is_of_others(client: &Client) -> Outcome<bool> {
     let others = client
         .query_opt(
             "SELECT 1 FROM information_schema.tables
@@ -25,7 +30,12 @@ pub(super) async fn run(client: &mut Client, place: &str) -> Outcome<()> {
             &[],
         )
         .await?;
-    if others.is_some() {
+    Ok(others.is_some())
+}
+
+/// Runs what was not run yet. Refuses databases of other programs and of newer versions before anything is written.
+pub(super) async fn run(client: &mut Client, place: &str) -> Outcome<()> {
+    if is_of_others(client).await? {
         return Err(Error::Failed(format!(
             "{place}: this is a database of another program. Give this one a database, or a schema, of its own"
         ))

@@ -30,6 +30,7 @@ mod executions;
 mod fault;
 mod groups;
 mod history;
+mod inspect;
 mod jobs;
 mod keys;
 mod ledger;
@@ -57,6 +58,8 @@ use model::transition::Patience;
 use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Plans, Timestamp};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
+
+pub use self::inspect::{DatabaseFault, DatabaseInspection, DatabaseSchema, inspect};
 
 use self::connection::Address;
 use self::fault::{Fault, Kind, Outcome};

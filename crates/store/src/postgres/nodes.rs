@@ -6,7 +6,7 @@
 use jiff::SignedDuration;
 use model::Timestamp;
 use tokio::time::Instant;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
 use super::fault::Outcome;
 use super::pulse::{CHANNEL, HELD, LEASE};
@@ -19,7 +19,7 @@ use crate::node::Node;
 const LEASE_SECONDS: f64 = LEASE.as_secs() as f64;
 
 /// The instant of the database, in ticks.
-const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 10000000)::bigint";
+pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 10000000)::bigint";
 
 /// Joins the others: a new epoch with a lease. Whoever had this node's name before has lost its lease at once.
 ///
@@ -179,15 +179,17 @@ pub(super) async fn free_lost(shared: &Shared, client: &mut Client) -> Outcome<(
 
 /// See [`Store::nodes`](crate::Store::nodes).
 pub(super) async fn list(work: &super::work::Work<'_>) -> Outcome<Vec<Node>> {
-    let rows = work
-        .query(
-            "SELECT n.epoch, n.name, n.version, n.started_at, n.clock_offset,
-                    (extract(epoch FROM n.lease_until - clock_timestamp()) * 1000)::bigint,
-                    (SELECT count(*) FROM executions e WHERE e.claimed_by = n.epoch)
-             FROM nodes n ORDER BY n.name COLLATE \"C\"",
-            &[],
-        )
-        .await?;
+    read(&work.query(LIST, &[]).await?, work.epoch)
+}
+
+/// All nodes, by name, for [`read`].
+pub(super) const LIST: &str = "SELECT n.epoch, n.name, n.version, n.started_at, n.clock_offset,
+            (extract(epoch FROM n.lease_until - clock_timestamp()) * 1000)::bigint,
+            (SELECT count(*) FROM executions e WHERE e.claimed_by = n.epoch)
+     FROM nodes n ORDER BY n.name COLLATE \"C\"";
+
+/// The nodes that rows of [`LIST`] tell of; `this` is the epoch of the one that asks, 0 where it is none.
+pub(super) fn read(rows: &[Row], this: i64) -> Outcome<Vec<Node>> {
     rows.iter()
         .map(|row| {
             let epoch = row.try_get(0)?;
@@ -199,7 +201,7 @@ pub(super) async fn list(work: &super::work::Work<'_>) -> Outcome<Vec<Node>> {
                 clock_offset: SignedDuration::from_nanos(row.try_get::<_, i64>(4)?.saturating_mul(100)),
                 lease_left: SignedDuration::from_millis(row.try_get(5)?),
                 claims: columns::number(row, 6)?,
-                is_this: epoch == work.epoch,
+                is_this: epoch == this,
             })
         })
         .collect()

@@ -35,6 +35,7 @@ mod snapshot;
 mod sqlite;
 mod sweeper;
 mod tallies;
+mod walks;
 
 use std::time::Duration;
 

@@ -49,7 +49,7 @@ pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use node::{ClockOffset, Node};
-pub use postgres::{PostgresSettings, PostgresStore};
+pub use postgres::{Meter, PostgresSettings, PostgresStore, TrialGround};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;

@@ -36,6 +36,7 @@ mod sqlite;
 mod store_clock;
 mod sweeper;
 mod tallies;
+mod walks;
 
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use node::Node;
 pub use postgres::{
-    DatabaseFault, DatabaseInspection, DatabaseSchema, PostgresSettings, PostgresStore,
+    DatabaseFault, DatabaseInspection, DatabaseSchema, Meter, PostgresSettings, PostgresStore, TrialGround,
     inspect as inspect_database,
 };
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};

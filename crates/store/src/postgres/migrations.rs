@@ -11,7 +11,8 @@ use tokio_postgres::Client;
 use super::fault::Outcome;
 use crate::Error;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_initial.sql"), include_str!("migrations/0002_room.sql")];
 
 /// The number of the newest schema that this version knows.
 pub(super) fn newest() -> u64 {

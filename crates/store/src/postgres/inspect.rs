@@ -2,13 +2,14 @@
 
 use jiff::SignedDuration;
 use model::Clock;
+use tokio::time::Instant;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::connection::Address;
 use super::fault::{Outcome, words};
 use super::{columns, keys, migrations, nodes};
-use crate::{ClockOffset, KeyId, Node};
+use crate::{KeyId, Node, StoreClock};
 
 /// The most missing rights that are named: whoever lacks one of them usually lacks them all.
 const MOST_LACKING: i64 = 5;
@@ -106,7 +107,7 @@ fn unreached(error: &tokio_postgres::Error) -> DatabaseFault {
 }
 
 async fn look(client: &Client, address: &Address, clock: &dyn Clock) -> Outcome<DatabaseInspection> {
-    let (clock_offset, before) = (ClockOffset::default(), clock.now());
+    let (time, before) = (StoreClock::starting_at(clock.now()), Instant::now());
     let row = client
         .query_one(
             &format!(
@@ -117,7 +118,7 @@ async fn look(client: &Client, address: &Address, clock: &dyn Clock) -> Outcome<
             &[],
         )
         .await?;
-    clock_offset.measure(before, columns::instant_of(&row, 0)?, clock.now());
+    time.measure(before, columns::instant_of(&row, 0)?, Instant::now());
     let place: Option<String> = row.try_get(4)?;
     let schema = match place {
         None => DatabaseSchema::Nowhere,
@@ -138,7 +139,7 @@ async fn look(client: &Client, address: &Address, clock: &dyn Clock) -> Outcome<
         schema,
         newest_schema,
         lacking: if place.is_some() { lacking(client).await? } else { Vec::new() },
-        clock_offset: clock_offset.get(),
+        clock_offset: time.ahead_of(clock),
         keys: if is_readable { key_ids(client).await? } else { Vec::new() },
         nodes: if is_readable { nodes::read(&client.query(nodes::LIST, &[]).await?, 0)? } else { Vec::new() },
     })

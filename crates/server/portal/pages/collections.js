@@ -82,7 +82,7 @@ export function show(place) {
             ),
             h(
               'table',
-              { class: 'list' },
+              { class: 'list collections' },
               h('caption', { class: 'hidden' }, `Collections of ${group}`),
               h(
                 'thead',
@@ -90,7 +90,9 @@ export function show(place) {
                 h(
                   'tr',
                   {},
-                  ['Collection', 'State', 'Plan', 'Place', 'Jobs'].map((text) => h('th', { scope: 'col' }, text)),
+                  ['Collection', 'State', 'Plan', 'Place', 'Jobs'].map((text) =>
+                    h('th', { scope: 'col', class: ['Plan', 'Place'].includes(text) ? 'wide-only' : null }, text),
+                  ),
                   h('td', {}, 'Actions'),
                 ),
               ),
@@ -130,8 +132,8 @@ export function show(place) {
         Object.entries(one.tags ?? {}).map(([name, value]) => h('span', { class: 'tag' }, `${name}: ${value}`)),
       ),
       h('td', {}, badge(state)),
-      h('td', {}, sku.name),
-      h('td', { class: 'wide-only' }, one.location),
+      h('td', { class: 'nowrap wide-only' }, sku.name),
+      h('td', { class: 'nowrap wide-only' }, one.location),
       h('td', { class: 'right' }, jobs),
       h(
         'td',

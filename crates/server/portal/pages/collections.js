@@ -84,6 +84,14 @@ export function show(place) {
               'table',
               { class: 'list collections' },
               h('caption', { class: 'hidden' }, `Collections of ${group}`),
+              // The same widths in every group; the heads are there for those who do not see.
+              h(
+                'colgroup',
+                {},
+                ['', 'state', 'plan wide-only', 'place wide-only', 'jobs', 'acts'].map((kind) =>
+                  h('col', { class: kind }),
+                ),
+              ),
               h(
                 'thead',
                 { class: 'hidden' },

@@ -131,6 +131,22 @@ test('dialogs and messages are accessible, too', async () => {
   assert.deepEqual(page.wrong, []);
 });
 
+test('a job that is not there has no tabs, and one that comes has', async () => {
+  const page = await browser.page(server.url, { expected: [/status of (404|503)/] });
+  await page.goto('/ui/job/s/g/c/nobody');
+  await page.getByRole('heading', { name: 'This is not here' }).waitFor();
+  await page.getByRole('navigation', { name: 'Job' }).waitFor({ state: 'hidden' });
+  // The server is too busy at first.
+  await page.route('**/jobs/daily?*', (route) => route.fulfill({ status: 503, json: {} }));
+  await page.goto('/ui/job/s/g/c/daily');
+  await page.getByRole('button', { name: 'Try again' }).waitFor();
+  await page.unroute('**/jobs/daily?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('navigation', { name: 'Job' }).waitFor();
+  await page.getByText('Next run').waitFor();
+  assert.deepEqual(page.wrong, []);
+});
+
 test('the theme can be chosen, and is kept', async () => {
   const page = await browser.page(server.url);
   await page.goto('/');

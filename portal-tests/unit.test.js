@@ -280,9 +280,9 @@ test('what is said of nodes', async () => {
   const node = (name, state, claims) => ({ name, state, claims });
   const [a, b] = [node('a', 'alive', 1), node('b', 'alive', 4)];
   assert.equal(standing([a]).title, 'One node is alive');
-  assert.match(standing([a]).text, /^1 execution claimed\./);
+  assert.match(standing([a]).text, /^1 execution is claimed\./);
   assert.equal(standing([a, b]).title, 'All 2 nodes are alive');
-  assert.match(standing([a, b]).text, /^5 executions claimed\./);
+  assert.match(standing([a, b]).text, /; 5 executions are claimed\.$/);
   const lost = standing([a, node('b', 'lost', 4), node('c', 'lost', 0)]);
   assert.deepEqual([lost.kind, lost.title], ['late', '1 of 3 nodes alive']);
   assert.match(lost.text, /^The leases of b and c have run out/);

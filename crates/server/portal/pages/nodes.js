@@ -27,11 +27,15 @@ export function show(place) {
   };
   // One question at a time, however slow the answers are.
   let timer = null;
-  const again = async (options) => {
-    if (!document.hidden) await into(body, load, options);
-    if (!abort.signal.aborted) timer = setTimeout(again, INTERVAL, { quiet: true });
+  let options = { rows: 4 };
+  const again = async () => {
+    if (!document.hidden) {
+      await into(body, load, options);
+      options = { quiet: true };
+    }
+    if (!abort.signal.aborted) timer = setTimeout(again, INTERVAL);
   };
-  again({ rows: 4 });
+  again();
   return {
     title: 'Nodes',
     leave: () => {
@@ -48,7 +52,7 @@ const named = (nodes) => new Intl.ListFormat('en-GB').format(nodes.map(({ name }
 export function standing(nodes) {
   const lost = nodes.filter(({ state }) => state === 'lost');
   const claims = nodes.reduce((sum, node) => sum + node.claims, 0);
-  const held = `${many(claims, 'execution')} claimed. Any of them serves the whole API and runs jobs.`;
+  const held = `Each serves the whole API and runs jobs; ${many(claims, 'execution is', 'executions are')} claimed.`;
   if (lost.length)
     return {
       kind: 'late',
@@ -59,7 +63,7 @@ export function standing(nodes) {
     return {
       kind: 'good',
       title: 'One node is alive',
-      text: `${many(claims, 'execution')} claimed. Another that is started with the same database shares the work.`,
+      text: `${many(claims, 'execution is', 'executions are')} claimed. Another that is started with the same database shares the work.`,
     };
   return { kind: 'good', title: `All ${count(nodes.length)} nodes are alive`, text: held };
 }

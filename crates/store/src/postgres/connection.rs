@@ -113,14 +113,17 @@ impl Address {
 }
 
 fn place(config: &tokio_postgres::Config) -> String {
-    let hosts: Vec<String> = config
-        .get_hosts()
-        .iter()
-        .map(|host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string(),
-        })
-        .collect();
+    let ports = config.get_ports();
+    // One for each host, or one for all of them.
+    let port = |place: usize| match ports.get(place).or(ports.first()) {
+        None | Some(5432) => String::new(),
+        Some(port) => format!(":{port}"),
+    };
+    let hosts = config.get_hosts().iter().enumerate().map(|(place, host)| match host {
+        Host::Tcp(name) => format!("{name}{}", port(place)),
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts: Vec<String> = hosts.collect();
     let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
     format!("postgres://{}/{database}", hosts.join(","))
 }
@@ -206,6 +209,9 @@ mod tests {
             assert!(address.place.ends_with("/d"), "{}", address.place);
             assert!(!address.place.contains("secret"), "{}", address.place);
         }
+        let place = |url: &str| Address::parse(url).unwrap().place;
+        assert_eq!(place("postgres://u@a,b:5433/d"), "postgres://a,b:5433/d");
+        assert_eq!(place("postgres://u@a:6000/d"), "postgres://a:6000/d");
     }
 
     #[test]

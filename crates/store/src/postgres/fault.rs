@@ -105,6 +105,11 @@ impl Fault {
 
     /// The error that callers see: what, where, and what helps.
     pub(super) fn tell(self, place: &str) -> Error {
+        self.tell_for(place, "It goes on by itself when that is over")
+    }
+
+    /// The same for somebody who does not try again.
+    pub(super) fn tell_for(self, place: &str, afterwards: &str) -> Error {
         let kind = self.kind();
         let what = match self {
             Self::Told(error) => return error,
@@ -120,9 +125,9 @@ impl Fault {
         };
         match kind {
             Kind::Conflict => Error::Unavailable(format!("{place}: too many changes at once ({what})")),
-            Kind::Away => Error::Unavailable(format!(
-                "{place}: the database cannot be used ({what}). It goes on by itself when that is over"
-            )),
+            Kind::Away => {
+                Error::Unavailable(format!("{place}: the database cannot be used ({what}). {afterwards}"))
+            }
             Kind::Full => Error::Full(format!("{place}: the database has no room left ({what})")),
             Kind::Other => Error::Failed(format!("{place}: {what}")),
         }

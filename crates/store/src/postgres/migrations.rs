@@ -1,36 +1,110 @@
-//! The schema and how it came to be.
+//! The schema, how it came to be, and which programs may use it.
 //!
 //! A migration is a file of SQL; its place in [`MIGRATIONS`] is its number, and one row counts those that were run. Each
 //! migration and its number are one transaction, and nodes that start together take turns.
 //!
-//! To change the schema: add a file, add it at the end of the list, never touch the older ones. Nodes are replaced one by
-//! one, so the version before must be able to go on with the new schema.
+//! # Two versions side by side
+//!
+//! Nodes are replaced one by one, so the version before goes on with the new schema: first a version expands (it adds
+//! tables, columns with a default, indexes), and only the next one contracts (it takes away what the version before does
+//! not use any more). Each migration says in `oldest` what a program must know to live with it, which is at the most the
+//! number before its own. The database keeps the highest of these:
+//!
+//! - A program that knows less does not start, and does not join again after it was away.
+//! - A program that knows enough starts, also on a schema that is newer than what it knows.
+//! - A migration waits for nobody: where a node lives that knows too little for it, the program that brings it does not
+//!   start, and names the nodes to replace first.
+//!
+//! To change the schema: add a file, add it at the end of the list, never touch the older ones.
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, GenericClient, Transaction};
 
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use crate::Error;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+struct Migration {
+    sql: &'static str,
+    /// The schema that a program must know to live with this one.
+    oldest: i64,
+}
 
-/// Runs what was not run yet. Refuses databases of other programs and of newer versions before anything is written.
-pub(super) async fn run(client: &mut Client, place: &str) -> Outcome<()> {
-    let others = client
-        .query_opt(
-            "SELECT 1 FROM information_schema.tables
-             WHERE table_schema = current_schema() AND table_name IN ('jobs', 'executions', 'collections')
-               AND NOT EXISTS (SELECT 1 FROM information_schema.tables
-                               WHERE table_schema = current_schema() AND table_name = 'punctual_schema')
-             LIMIT 1",
+const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("migrations/0001_initial.sql"), oldest: 1 },
+    Migration { sql: include_str!("migrations/0002_moves.sql"), oldest: 1 },
+];
+
+/// The first schema that says which programs may use it, and has a book of moves.
+pub(super) const TELLS: i64 = 2;
+
+/// The newest schema that this program knows.
+pub(super) fn newest() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+/// What a database says about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Schema {
+    version: i64,
+    oldest: i64,
+}
+
+/// The version of a schema; `None` where there is none. Refuses databases of other programs and those that want a newer
+/// one.
+pub(super) async fn look(client: &impl GenericClient, place: &str) -> Outcome<Option<i64>> {
+    let row = client
+        .query_one(
+            "SELECT count(*) FILTER (WHERE table_name = 'punctual_schema') > 0, count(*) > 0
+             FROM information_schema.tables
+             WHERE table_schema = current_schema()
+               AND table_name IN ('punctual_schema', 'jobs', 'executions', 'collections')",
             &[],
         )
         .await?;
-    if others.is_some() {
+    let (ours, any): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+    if any && !ours {
         return Err(Error::Failed(format!(
             "{place}: this is a database of another program. Give this one a database, or a schema, of its own"
         ))
         .into());
     }
+    if !ours {
+        return Ok(None);
+    }
+    let Some(schema) = read(client).await? else { return Ok(None) };
+    admit(schema, newest(), place)?;
+    Ok(Some(schema.version))
+}
+
+async fn read(client: &impl GenericClient) -> Outcome<Option<Schema>> {
+    // A row as a whole can be asked for a column that it may not have.
+    let sql = "SELECT version, coalesce((to_jsonb(s) ->> 'oldest')::bigint, 1) FROM punctual_schema s";
+    let Some(row) = client.query_opt(sql, &[]).await? else { return Ok(None) };
+    Ok(Some(Schema { version: row.try_get(0)?, oldest: row.try_get(1)? }))
+}
+
+fn admit(schema: Schema, known: i64, place: &str) -> Outcome<()> {
+    if schema.oldest > known {
+        return Err(Error::Failed(format!(
+            "{place}: it was brought up to date by a newer version (schema {}) and needs one that knows schema {} at least; \
+             this one knows up to {known}. Install that version again, or restore a backup made before the upgrade",
+            schema.version, schema.oldest
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// Refuses to let a node join that knows too little. A migration that is under way is waited for.
+pub(super) async fn join(transaction: &Transaction<'_>, known: i64, place: &str) -> Outcome<()> {
+    match read(transaction).await? {
+        Some(schema) => admit(schema, known, place),
+        None => Err(Fault::Unreadable("punctual_schema: there is no row".to_owned())),
+    }
+}
+
+/// Runs what was not run yet, as a program that knows so much. Refuses before anything is written.
+pub(super) async fn run(client: &mut Client, place: &str, known: i64) -> Outcome<()> {
+    look(client, place).await?;
     let transaction = client.transaction().await?;
     transaction
         .batch_execute(
@@ -38,24 +112,70 @@ pub(super) async fn run(client: &mut Client, place: &str) -> Outcome<()> {
              LOCK TABLE punctual_schema IN ACCESS EXCLUSIVE MODE",
         )
         .await?;
-    let row = transaction.query_opt("SELECT version FROM punctual_schema", &[]).await?;
-    let version: i64 = row.map_or(Ok(0), |row| row.try_get(0))?;
-    let known = MIGRATIONS.len();
-    let version = usize::try_from(version).unwrap_or(usize::MAX);
-    if version > known {
-        return Err(Error::Failed(format!(
-            "{place}: it was written by a newer version (schema {version}; this one knows up to {known}). \
-             Install that version again, or restore a backup made before the upgrade"
-        ))
-        .into());
+    let before = read(&transaction).await?;
+    let mut schema = before.unwrap_or(Schema { version: 0, oldest: 1 });
+    admit(schema, known, place)?;
+    let to_run = MIGRATIONS.iter().zip(1..=known).filter(|(_, number)| *number > schema.version);
+    for (migration, number) in to_run.collect::<Vec<_>>() {
+        nobody_is_left_behind(&transaction, schema, migration.oldest, place).await?;
+        transaction.batch_execute(migration.sql).await?;
+        schema = Schema { version: number, oldest: schema.oldest.max(migration.oldest) };
     }
-    for migration in &MIGRATIONS[version..] {
-        transaction.batch_execute(migration).await?;
-    }
-    if version < known {
+    if before != Some(schema) {
         transaction.execute("DELETE FROM punctual_schema", &[]).await?;
-        let number = known as i64;
-        transaction.execute("INSERT INTO punctual_schema (version) VALUES ($1)", &[&number]).await?;
+        transaction.execute("INSERT INTO punctual_schema (version) VALUES ($1)", &[&schema.version]).await?;
+        if schema.version >= TELLS {
+            transaction.execute("UPDATE punctual_schema SET oldest = $1", &[&schema.oldest]).await?;
+        }
     }
     Ok(transaction.commit().await?)
+}
+
+/// Refuses a migration while a node lives that could not live with it.
+async fn nobody_is_left_behind(
+    transaction: &Transaction<'_>,
+    schema: Schema,
+    oldest: i64,
+    place: &str,
+) -> Outcome<()> {
+    // What every program knows needs no question; before nodes said what they know, there was nothing else.
+    if oldest <= schema.oldest || schema.version < TELLS {
+        return Ok(());
+    }
+    let sql = "SELECT name FROM nodes WHERE schema < $1 AND lease_until > clock_timestamp() ORDER BY name";
+    let rows = transaction.query(sql, &[&oldest]).await?;
+    let names: Vec<String> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Failed(format!(
+        "{place}: the schema of this version is too new for the nodes {}, which still run. Replace them by the version \
+         before this one first, then start this one",
+        names.join(", ")
+    ))
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rule of the module: nodes of the version before go on.
+    #[test]
+    fn every_migration_leaves_the_version_before_it_alone() {
+        for (migration, number) in MIGRATIONS.iter().zip(1..) {
+            assert!(migration.oldest <= (number - 1).max(1), "migration {number}");
+        }
+    }
+
+    #[test]
+    fn who_knows_too_little_is_told_what_to_install() {
+        let schema = Schema { version: 9, oldest: 7 };
+        assert!(admit(schema, 7, "here").is_ok());
+        let told = admit(schema, 6, "here").err().map(|fault| fault.tell("here").to_string());
+        assert!(
+            told.as_deref().is_some_and(|told| told.contains("schema 7") && told.contains("up to 6")),
+            "{told:?}"
+        );
+    }
 }

@@ -92,6 +92,7 @@ impl Postgres {
             plans: Plans::default(),
             patience: Patience::default(),
             keyring,
+            held_at: None,
         };
         Ok(Arc::new(PostgresStore::open(settings, clock).await?))
     }

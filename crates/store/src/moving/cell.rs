@@ -142,7 +142,7 @@ mod tests {
             vec![Cell::Flag(true), text("ab")],
             vec![Cell::Number(1), text("a"), text("b")],
         ] {
-            assert_ne!(sum(&[a.clone()]), sum(&[other.clone()]), "{other:?}");
+            assert_ne!(sum(&[a.clone(), b.clone()]), sum(&[other.clone(), b.clone()]), "{other:?}");
         }
         // A row that is there twice does not make up for one that is missing.
         assert_ne!(sum(&[a.clone(), a.clone()]), sum(&[a, b]));

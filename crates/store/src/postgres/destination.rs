@@ -266,29 +266,9 @@ impl Destination {
     }
 
     /// The next rows after a key, in the order of their keys.
-    pub(crate) async fn rows(&self, kind: &Kind, after: Option<&[Cell]>) -> Result<Batch> {
-        let names: Vec<&str> = kind.columns.iter().map(|column| column.name).collect();
-        let keys = kind.key.join(", ");
-        let values: Vec<&(dyn ToSql + Sync)> =
-            after.unwrap_or_default().iter().map(|cell| cell as &(dyn ToSql + Sync)).collect();
-        let marks: Vec<String> = (1..=values.len()).map(|place| format!("${place}")).collect();
-        let beyond =
-            if marks.is_empty() { String::new() } else { format!("WHERE ({keys}) > ({})", marks.join(", ")) };
-        let sql = format!(
-            "SELECT {} FROM {} {beyond} ORDER BY {keys} LIMIT {}",
-            names.join(", "),
-            kind.table,
-            Batch::ROWS
-        );
-        let found = async {
-            let mut batch = Batch::default();
-            for row in self.client.query(&sql, &values).await? {
-                let cells = (0..names.len()).map(|place| row.try_get(place));
-                batch.push(cells.collect::<std::result::Result<Row, _>>()?);
-            }
-            Ok(batch)
-        };
-        self.told(found.await)
+    pub(crate) async fn rows(&mut self, kind: &Kind, after: Option<&[Cell]>) -> Result<Batch> {
+        let place = self.address.place.clone();
+        read(&mut self.client, kind, after).await.map_err(|fault| tell(fault, &place))
     }
 
     /// Lets every count go on where it was, and takes over the proofs of keys.
@@ -370,6 +350,40 @@ impl Destination {
     fn told<T>(&self, outcome: Outcome<T>) -> Result<T> {
         outcome.map_err(|fault| tell(fault, &self.address.place))
     }
+}
+
+/// How many rows are fetched at a time; a batch may be full before it has all of its rows.
+const FETCHED: i32 = 250;
+
+async fn read(client: &mut Client, kind: &Kind, after: Option<&[Cell]>) -> Outcome<Batch> {
+    let names: Vec<&str> = kind.columns.iter().map(|column| column.name).collect();
+    let keys = kind.key.join(", ");
+    let values: Vec<&(dyn ToSql + Sync)> =
+        after.unwrap_or_default().iter().map(|cell| cell as &(dyn ToSql + Sync)).collect();
+    let marks: Vec<String> = (1..=values.len()).map(|place| format!("${place}")).collect();
+    let beyond =
+        if marks.is_empty() { String::new() } else { format!("WHERE ({keys}) > ({})", marks.join(", ")) };
+    let sql = format!(
+        "SELECT {} FROM {} {beyond} ORDER BY {keys} LIMIT {}",
+        names.join(", "),
+        kind.table,
+        Batch::ROWS
+    );
+    let transaction = client.transaction().await?;
+    let portal = transaction.bind(&sql, &values).await?;
+    let mut batch = Batch::default();
+    while !batch.is_full() {
+        let fetched = transaction.query_portal(&portal, FETCHED).await?;
+        for row in &fetched {
+            let cells = (0..names.len()).map(|place| row.try_get(place));
+            batch.push(cells.collect::<std::result::Result<Row, _>>()?);
+        }
+        if (fetched.len() as i32) < FETCHED {
+            break;
+        }
+    }
+    transaction.commit().await?;
+    Ok(batch)
 }
 
 async fn set_state(transaction: &Transaction<'_>, id: &str, state: MoveState, now: Timestamp) -> Outcome<()> {

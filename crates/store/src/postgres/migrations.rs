@@ -104,7 +104,13 @@ pub(super) async fn join(transaction: &Transaction<'_>, known: i64, place: &str)
 
 /// Runs what was not run yet, as a program that knows so much. Refuses before anything is written.
 pub(super) async fn run(client: &mut Client, place: &str, known: i64) -> Outcome<()> {
+    let known = usize::try_from(known).unwrap_or_default().min(MIGRATIONS.len());
+    run_these(client, place, &MIGRATIONS[..known]).await
+}
+
+async fn run_these(client: &mut Client, place: &str, migrations: &[Migration]) -> Outcome<()> {
     look(client, place).await?;
+    let known = migrations.len() as i64;
     let transaction = client.transaction().await?;
     transaction
         .batch_execute(
@@ -115,7 +121,7 @@ pub(super) async fn run(client: &mut Client, place: &str, known: i64) -> Outcome
     let before = read(&transaction).await?;
     let mut schema = before.unwrap_or(Schema { version: 0, oldest: 1 });
     admit(schema, known, place)?;
-    let to_run = MIGRATIONS.iter().zip(1..=known).filter(|(_, number)| *number > schema.version);
+    let to_run = migrations.iter().zip(1..).filter(|(_, number)| *number > schema.version);
     for (migration, number) in to_run.collect::<Vec<_>>() {
         nobody_is_left_behind(&transaction, schema, migration.oldest, place).await?;
         transaction.batch_execute(migration.sql).await?;
@@ -166,6 +172,53 @@ mod tests {
         for (migration, number) in MIGRATIONS.iter().zip(1..) {
             assert!(migration.oldest <= (number - 1).max(1), "migration {number}");
         }
+    }
+
+    /// A version that takes something away waits until nobody uses it.
+    #[tokio::test]
+    async fn a_migration_does_not_leave_a_living_node_behind() {
+        let Ok(url) = std::env::var("PUNCTUAL_TEST_POSTGRES") else {
+            eprintln!("left out: PUNCTUAL_TEST_POSTGRES names no server; see scripts/with-postgres");
+            return;
+        };
+        let (mut client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        let schema = format!("test_migrations_{}", std::process::id());
+        let sql = format!("CREATE SCHEMA {schema}; SET search_path = {schema}");
+        client.batch_execute(&sql).await.unwrap();
+        run(&mut client, "here", newest()).await.unwrap();
+        client
+            .batch_execute(
+                "INSERT INTO nodes (name, version, started_at, lease_until, schema)
+                 VALUES ('old', 'v', 0, clock_timestamp() + interval '1 hour', 1),
+                        ('gone', 'v', 0, clock_timestamp() - interval '1 hour', 1),
+                        ('new', 'v', 0, clock_timestamp() + interval '1 hour', 2)",
+            )
+            .await
+            .unwrap();
+        let contracting = "ALTER TABLE nodes DROP COLUMN clock_offset";
+        let next: Vec<Migration> = MIGRATIONS
+            .iter()
+            .map(|migration| Migration { sql: migration.sql, oldest: migration.oldest })
+            .chain([Migration { sql: contracting, oldest: 2 }])
+            .collect();
+        let told =
+            run_these(&mut client, "here", &next).await.err().map(|fault| fault.tell("here").to_string());
+        assert!(told.as_deref().is_some_and(|told| told.contains("the nodes old, which")), "{told:?}");
+        assert_eq!(
+            read(&client).await.unwrap(),
+            Some(Schema { version: 2, oldest: 1 }),
+            "nothing was changed"
+        );
+        client.batch_execute("DELETE FROM nodes WHERE name = 'old'").await.unwrap();
+        run_these(&mut client, "here", &next).await.unwrap();
+        assert_eq!(read(&client).await.unwrap(), Some(Schema { version: 3, oldest: 2 }));
+        // This version knows enough to go on; the one before it does not.
+        run(&mut client, "here", 2).await.unwrap();
+        assert!(run(&mut client, "here", 1).await.is_err());
+        client.batch_execute(&format!("DROP SCHEMA {schema} CASCADE")).await.unwrap();
+        drop(client);
+        let _ = driver.await;
     }
 
     #[test]

@@ -2,11 +2,9 @@
 // Every page, light and dark, wide and narrow: accessible, inside its policy, and asking nobody else.
 
 const assert = require('node:assert/strict');
-const fs = require('node:fs');
 const { after, before, test } = require('node:test');
-const { client, startBrowser, startServer, startTarget, until } = require('./world.js');
+const { accessible, client, startBrowser, startServer, startTarget, until } = require('./world.js');
 
-const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** The most bytes of the first page, as they travel. */
 const FIRST_PAGE = 100 * 1024;
 
@@ -29,6 +27,7 @@ const PAGES = [
   ['new job', '/ui/new-job', '.preview .year'],
   ['edit', '/ui/edit/s/g/c/daily', '.preview .year'],
   ['ledger', '/ui/ledger?state=all', 'table.ledger tbody tr'],
+  ['nodes', '/ui/nodes', '.empty'],
   ['settings', '/ui/settings', '.card .facts'],
   ['no such page', '/ui/nothing', '.empty'],
 ];
@@ -95,19 +94,7 @@ for (const [scheme, width] of [
         await page.goto(path);
         await page.locator(sign).first().waitFor();
         await page.locator('#light[data-state=live]').waitFor();
-        const scrolls = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        assert.ok(scrolls <= 0, `it scrolls sideways by ${scrolls} pixels`);
-        // The policy of the page does not let a script of somebody else in; the debugger may bring it.
-        const session = await page.context().newCDPSession(page);
-        await session.send('Runtime.evaluate', { expression: AXE });
-        const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-        const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-        assert.deepEqual(
-          grave.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]),
-          [],
-        );
+        await accessible(page);
         assert.deepEqual(page.wrong, []);
         await page.context().close();
       });
@@ -120,15 +107,7 @@ test('dialogs and messages are accessible, too', async () => {
   await page.goto('/ui/collections');
   await page.getByRole('button', { name: 'New collection' }).click();
   await page.getByRole('dialog', { name: 'New collection' }).waitFor();
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: AXE });
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  assert.deepEqual(
-    violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => [id, nodes[0].html]),
-    [],
-  );
+  await accessible(page);
   await page.getByLabel('Name', { exact: true }).fill('second');
   await page.getByLabel('Plan').selectOption('P20Premium');
   await page.getByLabel('Most jobs').fill('7');

@@ -35,6 +35,7 @@ mod serve;
 mod style;
 mod table;
 mod target;
+mod window;
 
 use std::process::ExitCode;
 

@@ -17,6 +17,7 @@ const PAGES = {
   'new-job': () => import('./pages/editor.js'),
   edit: () => import('./pages/editor.js'),
   ledger: () => import('./pages/ledger.js'),
+  nodes: () => import('./pages/nodes.js'),
   settings: () => import('./pages/settings.js'),
 };
 const NAVIGATION = [
@@ -24,6 +25,7 @@ const NAVIGATION = [
   ['jobs', 'Jobs', '/ui/jobs'],
   ['collections', 'Collections', '/ui/collections'],
   ['ledger', 'Ledger', '/ui/ledger'],
+  ['nodes', 'Nodes', '/ui/nodes'],
   ['settings', 'Settings', '/ui/settings'],
 ];
 /** Which entry of the navigation a page belongs to. */
@@ -90,6 +92,7 @@ const SHORTCUTS = [
   ['g j', 'jobs'],
   ['g c', 'collections'],
   ['g l', 'ledger'],
+  ['g n', 'nodes'],
   ['g s', 'settings'],
   ['?', 'this help'],
   ['Esc', 'close what is open'],
@@ -130,6 +133,7 @@ function shortcut(event) {
     gj: '/ui/jobs',
     gc: '/ui/collections',
     gl: '/ui/ledger',
+    gn: '/ui/nodes',
     gs: '/ui/settings',
     n: '/ui/new-job',
   };

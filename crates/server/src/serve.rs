@@ -51,6 +51,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     // Before anything is made: a setting that is wrong leaves nothing behind.
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
+    config.node = stores::node_name(&config);
     let Opened { store, clock, source } = stores::open(&config, clock).await?;
     let listener = TcpListener::bind(config.listen)
         .await

@@ -34,6 +34,7 @@ pub mod seal;
 mod search;
 mod snapshot;
 mod sqlite;
+mod store_clock;
 mod sweeper;
 mod tallies;
 
@@ -52,12 +53,16 @@ pub use moving::{
     Compared, MoveEnd, MoveFault, MoveKeys, MovePlan, MoveSettings, MoveStep, Sum, plan_move, run_move,
     undo_move,
 };
-pub use node::{ClockOffset, Node};
-pub use postgres::{PostgresSettings, PostgresStore};
+pub use node::Node;
+pub use postgres::{
+    DatabaseFault, DatabaseInspection, DatabaseSchema, PostgresSettings, PostgresStore,
+    inspect as inspect_database,
+};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
+pub use store_clock::StoreClock;
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]

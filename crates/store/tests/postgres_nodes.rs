@@ -156,6 +156,32 @@ async fn a_node_that_lost_its_lease_settles_nothing() {
     }
 }
 
+/// A settlement that is committed while its connection breaks is tried again, by a node that did not hear of it.
+#[tokio::test]
+async fn a_settlement_that_comes_again_leaves_the_next_attempt_alone() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.minutely()).await;
+    let [a, _b] = nodes(&world, &backend).await;
+    let first = claim(&*a, &world).await;
+    assert!(first[0].ticket.begin());
+    a.settle(vec![world.attempted(&first[0], false)]).await.expect("settled");
+    let later = world.after(3600);
+    let next = a.claim_due(later, later, 1000).await.expect("claimed").claims;
+    let next = next.iter().find(|claim| claim.id == first[0].id).expect("its retry");
+    assert_eq!(next.execution.attempt, 1);
+    assert!(next.ticket.begin());
+
+    a.settle(vec![world.attempted(&first[0], false)]).await.expect("an answer");
+    let failures = world.job("job").await.job.counters.failures;
+    assert_eq!(failures, 1, "the failure counts once");
+    a.settle(vec![world.attempted(next, true)]).await.expect("settled");
+    assert_eq!(world.job("job").await.job.counters.failures, 1);
+    let ledger = world.ledger().await;
+    let ran = ledger.iter().find(|entry| entry.tag == Some(first[0].execution.tag)).map(|entry| entry.fate);
+    assert!(matches!(ran, Some(Fate::Ran | Fate::RanLate)), "settled by its own outcome, not {ran:?}");
+}
+
 #[tokio::test]
 async fn the_claims_of_a_node_that_is_gone_are_taken_over() {
     with!(backend);

@@ -15,18 +15,32 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{Error, Result};
 
-/// How long to wait for a connection before the store counts as away.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for one host to take a connection: long enough for one lost packet.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// How long to wait for anything else that takes a moment before the database counts as away.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// After this a connection is given up on which the other side acknowledges nothing: about as long as a lease.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// How often the other side is asked for a sign of life where there is nothing to send. Whoever waits for an answer that
+/// got lost sends nothing, and would wait for hours.
+const PROBE: Duration = Duration::from_secs(1);
+
+/// How many such questions may stay without answer.
+const PROBES: u32 = 3;
 
 /// How long one statement may take, in milliseconds. The longest are the first pages of a large ledger.
-const STATEMENT: u32 = 30_000;
+pub(super) const STATEMENT: u32 = 30_000;
 
 /// How long to wait for a lock that another transaction holds, in milliseconds. Transactions take milliseconds; one that
 /// takes longer hangs, and whoever waits for it shall be able to say so.
 const LOCK: u32 = 5_000;
 
-/// After this a node that vanished in the middle of a transaction lets go of its locks, in milliseconds.
-const IDLE: u32 = 10_000;
+/// After this a node that vanished or stands still in the middle of a transaction lets go of its locks, in milliseconds.
+/// It holds on to its own row in there, which must be free when its lease has ended.
+const IDLE: u32 = 3_000;
 
 /// A database, as its URL names it.
 #[derive(Clone)]
@@ -86,12 +100,16 @@ impl Address {
         }
         // Of several hosts, the one that can be written.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        config.connect_timeout(PATIENCE);
-        config.tcp_user_timeout(PATIENCE);
+        config.connect_timeout(CONNECT);
+        config.tcp_user_timeout(SILENCE);
+        config.keepalives_idle(PROBE).keepalives_interval(PROBE).keepalives_retries(PROBES);
         let own = config.get_options().unwrap_or_default().to_owned();
         config.options(format!(
             "-c statement_timeout={STATEMENT} -c lock_timeout={LOCK} \
-             -c idle_in_transaction_session_timeout={IDLE} {own}"
+             -c idle_in_transaction_session_timeout={IDLE} -c tcp_user_timeout={silence} \
+             -c tcp_keepalives_idle={probe} -c tcp_keepalives_interval={probe} -c tcp_keepalives_count={PROBES} {own}",
+            silence = SILENCE.as_millis(),
+            probe = PROBE.as_secs(),
         ));
         let tls = MakeRustlsConnect::new(files.read(&place)?);
         Ok(Self { config, tls, place })
@@ -104,9 +122,36 @@ impl Address {
         Pool::builder(manager)
             .max_size(most)
             .runtime(Runtime::Tokio1)
-            .timeouts(Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) })
+            .timeouts(Timeouts {
+                wait: Some(PATIENCE),
+                create: Some(self.patience()),
+                recycle: Some(PATIENCE),
+            })
             .build()
             .map_err(|error| Error::Failed(format!("{}: {error}", self.place)))
+    }
+
+    /// How long to wait for a connection. Every host may be the last that is asked.
+    pub(super) fn patience(&self) -> Duration {
+        let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(u32::MAX);
+        PATIENCE.saturating_add(CONNECT.saturating_mul(hosts.saturating_sub(1)))
+    }
+
+    /// Whether what is sent is encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.config.get_ssl_mode() == SslMode::Require
+    }
+
+    /// Whether the database is on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        is_local(&self.config)
+    }
+
+    /// A connection for looking only, also to a server that cannot be written.
+    pub(super) async fn onlooking_line(&self) -> std::result::Result<Line, tokio_postgres::Error> {
+        let mut config = self.config.clone();
+        config.target_session_attrs(TargetSessionAttrs::Any);
+        config.connect(self.tls.clone()).await
     }
 
     /// A connection outside the pool.

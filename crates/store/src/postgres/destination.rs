@@ -67,8 +67,8 @@ impl Destination {
             let _ = connection.await;
         });
         let opened = Self { address, client, driver };
-        // What is done at the end may take as long as it takes.
-        opened.run("SET statement_timeout = 0").await?;
+        // What is done at the end may take as long as it takes, and nobody else is there to wait for it.
+        opened.run("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 60000").await?;
         Ok(opened)
     }
 

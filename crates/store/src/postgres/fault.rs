@@ -20,6 +20,8 @@ pub(super) enum Fault {
     Claimed(Vec<i64>),
     /// Something went away under our eyes: the same may work at once.
     Overtaken(&'static str),
+    /// The connection was lost while a change was committed: it is made, or it is not.
+    Uncertain,
     /// It has its words already.
     Told(Error),
 }
@@ -111,9 +113,14 @@ impl Fault {
         })
     }
 
-    /// Whether the database is away, or this connection to it.
+    /// Whether the database is away, or cannot be written.
     pub(super) fn is_away(&self) -> bool {
         self.kind() == Kind::Away
+    }
+
+    /// Whether the connection cannot be used any more.
+    pub(super) fn ends_connection(&self) -> bool {
+        self.is_away() || matches!(self, Self::Uncertain)
     }
 
     /// The error that callers see: what, where, and what helps.
@@ -130,6 +137,11 @@ impl Fault {
             Self::Claimed(_) => {
                 return Error::Unavailable(format!(
                     "{place}: another node holds what is to be changed and does not answer; try again"
+                ));
+            }
+            Self::Uncertain => {
+                return Error::Unavailable(format!(
+                    "{place}: the connection was lost while a change was committed; look whether it is there"
                 ));
             }
             Self::Pool(what) => what,

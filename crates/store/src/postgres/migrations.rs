@@ -48,26 +48,33 @@ struct Schema {
     oldest: i64,
 }
 
-/// The version of a schema; `None` where there is none. Refuses databases of other programs and those that want a newer
-/// one.
-pub(super) async fn look(client: &impl GenericClient, place: &str) -> Outcome<Option<i64>> {
-    let row = client
-        .query_one(
-            "SELECT count(*) FILTER (WHERE table_name = 'punctual_schema') > 0, count(*) > 0
-             FROM information_schema.tables
-             WHERE table_schema = current_schema()
-               AND table_name IN ('punctual_schema', 'jobs', 'executions', 'collections')",
+/// Whether there are tables of another program where ours would be.
+pub(super) async fn is_of_others(client: &impl GenericClient) -> Outcome<bool> {
+    let others = client
+        .query_opt(
+            "SELECT 1 FROM information_schema.tables
+             WHERE table_schema = current_schema() AND table_name IN ('jobs', 'executions', 'collections')
+               AND NOT EXISTS (SELECT 1 FROM information_schema.tables
+                               WHERE table_schema = current_schema() AND table_name = 'punctual_schema')
+             LIMIT 1",
             &[],
         )
         .await?;
-    let (ours, any): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
-    if any && !ours {
+    Ok(others.is_some())
+}
+
+/// The version of a schema; `None` where there is none. Refuses databases of other programs and those that want a newer
+/// one.
+pub(super) async fn look(client: &impl GenericClient, place: &str) -> Outcome<Option<i64>> {
+    if is_of_others(client).await? {
         return Err(Error::Failed(format!(
             "{place}: this is a database of another program. Give this one a database, or a schema, of its own"
         ))
         .into());
     }
-    if !ours {
+    let sql = "SELECT 1 FROM information_schema.tables
+               WHERE table_schema = current_schema() AND table_name = 'punctual_schema'";
+    if client.query_opt(sql, &[]).await?.is_none() {
         return Ok(None);
     }
     let Some(schema) = read(client).await? else { return Ok(None) };

@@ -31,6 +31,7 @@ mod executions;
 mod fault;
 mod groups;
 mod history;
+mod inspect;
 mod jobs;
 mod keys;
 mod ledger;
@@ -64,6 +65,8 @@ use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Plans, Timest
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
+pub use self::inspect::{DatabaseFault, DatabaseInspection, DatabaseSchema, inspect};
+
 use self::connection::Address;
 use self::fault::{Fault, Kind, Outcome};
 use self::seat::Seat;
@@ -73,10 +76,10 @@ use crate::known::KnownJobs;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
-    Attempted, Bell, Census, Claimed, ClockOffset, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
-    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
-    Page, Result, Retention, Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup,
-    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs, GroupWrite,
+    HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node, Page,
+    Result, Retention, Revision, Snapshot, Store, StoreClock, StoredCertificate, StoredCollection,
+    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -110,7 +113,8 @@ struct Shared {
     pool: Pool,
     /// This machine's clock.
     clock: Arc<dyn Clock>,
-    offset: ClockOffset,
+    /// The database's.
+    time: Arc<StoreClock>,
     bell: Bell,
     seat: Seat,
     tickets: Tickets,
@@ -130,8 +134,7 @@ impl Shared {
 
     /// What time it is by the database's clock, as far as we know.
     fn now(&self) -> Timestamp {
-        let now = self.clock.now();
-        now.checked_add(self.offset.get()).unwrap_or(now)
+        self.time.now()
     }
 }
 
@@ -165,8 +168,8 @@ impl PostgresStore {
             address,
             schema,
             pool,
+            time: Arc::new(StoreClock::starting_at(clock.now())),
             clock,
-            offset: ClockOffset::default(),
             bell: Bell::new(),
             seat: Seat::default(),
             tickets: Tickets::default(),
@@ -188,9 +191,9 @@ impl PostgresStore {
         Ok(Self { shared, pulse })
     }
 
-    /// How far the database's clock is ahead of this machine's, from now on: all nodes go by the database's.
-    pub fn clock_offset(&self) -> ClockOffset {
-        self.shared.offset.clone()
+    /// The database's clock, which all nodes go by.
+    pub fn clock(&self) -> Arc<StoreClock> {
+        Arc::clone(&self.shared.time)
     }
 }
 
@@ -205,7 +208,9 @@ async fn start(shared: &Shared) -> Outcome<()> {
         keys::check(&mut work).await?;
         work.commit().await?;
     }
-    let now = shared.clock.now();
+    // Before anything is claimed: this machine's clock may be wrong.
+    nodes::ask_for_time(shared, &client).await?;
+    let now = shared.now();
     partitions::maintain(&mut client, now, Timestamp::MIN).await?;
     match nodes::join(shared, &mut client, true, now).await? {
         Some(lease) => shared.seat.take(lease),

@@ -38,7 +38,9 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     let mut settlements = Settlements::default();
     for attempted in attempts {
         let id = attempted.id.0;
-        let Some((row, own)) = held.remove(&id) else {
+        // A settlement that was committed, of which we did not hear, comes a second time; its retry may be claimed by now.
+        let mine = held.remove(&id).filter(|_| !work.shared.tickets.is_replaced(id, &attempted.ticket));
+        let Some((row, own)) = mine else {
             if attempted.ticket.epoch() == Some(work.epoch) {
                 // Its job was deleted, which the ledger knows already; or this was settled before.
                 tracing::debug!(execution = id, "an attempt is settled already");

@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use store::KeyUse;
+use store::{KeyId, KeyUse};
 
 use super::{Answered, Call};
 use crate::app::App;
@@ -11,6 +11,13 @@ use crate::keys::Standing;
 
 pub(super) async fn keys(app: &App, call: &Call) -> Answered {
     if call.method == Method::POST {
+        call.query.only(&["dryRun"])?;
+        if call.query.flag("dryRun")? {
+            let (standing, next) = app.keys.foresee(&*app.store).await?;
+            let mut body = write(&standing);
+            body["next"] = next.as_ref().map(KeyId::as_str).into();
+            return Ok(Answer::json(200, body));
+        }
         return Ok(Answer::json(202, write(&app.keys.rotate(&*app.store).await?)));
     }
     Ok(Answer::json(200, write(&app.keys.standing(&*app.store).await?)))

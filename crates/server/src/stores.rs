@@ -71,6 +71,7 @@ fn settings(config: &Config, database: &DatabaseUrl, keyring: Keyring) -> Postgr
         plans: config.plans(),
         patience: config.patience(),
         keyring,
+        held_at: None,
     }
 }
 

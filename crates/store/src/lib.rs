@@ -26,6 +26,7 @@ mod decisions;
 mod group;
 mod known;
 mod lease;
+mod moving;
 mod node;
 mod postgres;
 mod rows;
@@ -49,6 +50,10 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
+pub use moving::{
+    Compared, MoveEnd, MoveFault, MoveKeys, MovePlan, MoveSettings, MoveStep, Sum, plan_move, run_move,
+    undo_move,
+};
 pub use node::Node;
 pub use postgres::{
     DatabaseFault, DatabaseInspection, DatabaseSchema, Meter, PostgresSettings, PostgresStore, TrialGround,
@@ -75,6 +80,9 @@ pub enum Error {
     /// This store does not do that; something else does.
     #[error("the store does not do that: {0}")]
     Unsupported(String),
+    /// Its contents are elsewhere, or not all here yet.
+    #[error("the store is not to be served: {0}")]
+    Moved(String),
     /// The keys given are not those that seal what is stored.
     #[error("the store cannot be opened with these keys: {0}")]
     Keys(String),

@@ -5,8 +5,9 @@
 //! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
 //! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `tallies`, `certificates`, `keys`, `prune`, `partitions`; `trial` is for measurements. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
-//! modules fetch what they need and write what they say.
+//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `moves` (a store that is moved here) and `destination` (how);
+//! `trial` is for measurements. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions);
+//! these modules fetch what they need and write what they say.
 //!
 //! # Who holds what
 //!
@@ -26,6 +27,7 @@ mod collections;
 mod columns;
 mod connection;
 mod definitions;
+mod destination;
 mod executions;
 mod fault;
 mod groups;
@@ -35,6 +37,7 @@ mod jobs;
 mod keys;
 mod ledger;
 mod migrations;
+mod moves;
 mod nodes;
 mod partitions;
 mod prune;
@@ -48,6 +51,10 @@ mod tallies;
 mod tickets;
 mod trial;
 mod work;
+
+pub(crate) use destination::{Destination, Progress, Standing};
+pub(crate) use moves::{Move, MoveState};
+pub(crate) use shards::of_job as shard_of_job;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -95,12 +102,17 @@ pub struct PostgresSettings {
     pub patience: Patience,
     /// What seals secrets. All nodes need the same keys; which is the first may differ.
     pub keyring: Keyring,
+    /// The newest schema to know, where that is not the newest there is: a node like those of an earlier version. For
+    /// tests of upgrades.
+    pub held_at: Option<u32>,
 }
 
 /// What the parts of a store share.
 struct Shared {
     settings: PostgresSettings,
     address: Address,
+    /// The newest schema that this node knows.
+    schema: i64,
     pool: Pool,
     /// This machine's clock.
     clock: Arc<dyn Clock>,
@@ -153,9 +165,11 @@ impl PostgresStore {
         let address = Address::parse(&settings.url)?;
         let pool = address.pool(settings.connections)?;
         let sealer = Sealer::new(settings.keyring.clone());
+        let schema = settings.held_at.map_or(migrations::newest(), i64::from);
         let shared = Arc::new(Shared {
             settings,
             address,
+            schema,
             pool,
             time: Arc::new(StoreClock::starting_at(clock.now())),
             clock,
@@ -188,7 +202,10 @@ impl PostgresStore {
 
 async fn start(shared: &Shared) -> Outcome<()> {
     let mut client = shared.pool.get().await?;
-    migrations::run(&mut client, &shared.address.place).await?;
+    migrations::run(&mut client, &shared.address.place, shared.schema).await?;
+    if shared.schema >= migrations::TELLS {
+        moves::serve(&**client, &shared.address.place).await?;
+    }
     {
         let mut work = work::Work::begin(shared, &mut client).await?;
         keys::check(&mut work).await?;

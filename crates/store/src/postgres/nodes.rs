@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Row};
 
 use super::fault::Outcome;
 use super::pulse::{CHANNEL, HELD, LEASE};
-use super::{Shared, columns};
+use super::{Shared, columns, migrations, moves};
 use crate::codec::{instant, ticks};
 use crate::lease::{Lease, Moment};
 use crate::node::Node;
@@ -47,8 +47,16 @@ pub(super) async fn join(
             &[name, &shared.settings.version, &ticks(now), &LEASE_SECONDS],
         )
         .await?;
+    let epoch = row.try_get(0)?;
+    let (known, place) = (shared.schema, &shared.address.place);
+    migrations::join(&transaction, known, place).await?;
+    if known >= migrations::TELLS {
+        transaction.execute("UPDATE nodes SET schema = $2 WHERE epoch = $1", &[&epoch, &known]).await?;
+        // After the row is there: a move that begins at this moment waits for us, or we see it.
+        moves::serve(&transaction, place).await?;
+    }
     transaction.commit().await?;
-    Ok(Some(Lease::new(row.try_get(0)?, asked_at, HELD)))
+    Ok(Some(Lease::new(epoch, asked_at, HELD)))
 }
 
 /// Asks the database for its time.

@@ -255,6 +255,9 @@ macro_rules! rounds {
                 if outcome.as_ref().is_err_and($crate::postgres::fault::Fault::ends_connection) {
                     // Perhaps it is this connection alone.
                     drop(deadpool_postgres::Client::take(client));
+                } else if outcome.as_ref().is_err_and($crate::postgres::fault::Fault::is_stale) {
+                    // All connections have the same statements.
+                    shared.pool.manager().statement_caches.clear();
                 }
                 outcome
             }

@@ -5,8 +5,8 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `search` (all jobs), `certificates`, `tallies`, `prune`, `snapshot`, `keys`, and `unsealed` for
-//! stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
+//! `filing` (both by job), `search` (all jobs), `certificates`, `tallies`, `prune`, `snapshot`, `keys`, `moves` (whether it
+//! was moved away), `source` (what is read for that), and `unsealed` for stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
 //! write what it says.
 //!
 //! # What is only in memory
@@ -31,12 +31,14 @@ mod jobs;
 mod keys;
 mod ledger;
 mod migrations;
+mod moves;
 mod prune;
 mod readers;
 mod revisions;
 mod search;
 mod settle;
 mod snapshot;
+mod source;
 mod tallies;
 #[cfg(test)]
 mod tests;
@@ -45,6 +47,8 @@ mod unsealed;
 mod writer;
 
 pub use inspect::{Inspection, inspect};
+pub(crate) use moves::{Mark, Moved};
+pub(crate) use source::{Count, Source};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,6 +128,7 @@ impl SqliteStore {
         snapshot::remove_unfinished(&path);
         let db = connection::writer(&path, settings.durability)
             .and_then(|db| {
+                moves::serve(&db)?;
                 keys::check(&db, &settings.keyring)?;
                 unsealed::seal_all(&db, &settings.keyring)?;
                 claims::free_all(&db, now)?;

@@ -84,6 +84,17 @@ impl Postgres {
         keyring: Keyring,
         clock: Arc<dyn Clock>,
     ) -> store::Result<Arc<PostgresStore>> {
+        self.node_held_at(None, name, keyring, clock).await
+    }
+
+    /// The same, of the version that knew a schema.
+    pub(crate) async fn node_held_at(
+        &self,
+        held_at: Option<u32>,
+        name: &str,
+        keyring: Keyring,
+        clock: Arc<dyn Clock>,
+    ) -> store::Result<Arc<PostgresStore>> {
         let settings = PostgresSettings {
             url: self.url(),
             node: name.to_owned(),
@@ -92,6 +103,7 @@ impl Postgres {
             plans: Plans::default(),
             patience: Patience::default(),
             keyring,
+            held_at,
         };
         Ok(Arc::new(PostgresStore::open(settings, clock).await?))
     }

@@ -84,8 +84,28 @@ impl Postgres {
         keyring: Keyring,
         clock: Arc<dyn Clock>,
     ) -> store::Result<Arc<PostgresStore>> {
+        Self::node_of(self.url(), name, keyring, clock).await
+    }
+
+    /// The same, on another way to the server.
+    #[allow(dead_code, reason = "not every test blocks one")]
+    pub(crate) async fn node_at(
+        &self,
+        url: String,
+        name: &str,
+        clock: Arc<dyn Clock>,
+    ) -> store::Result<Arc<PostgresStore>> {
+        Self::node_of(url, name, keyring(), clock).await
+    }
+
+    async fn node_of(
+        url: String,
+        name: &str,
+        keyring: Keyring,
+        clock: Arc<dyn Clock>,
+    ) -> store::Result<Arc<PostgresStore>> {
         let settings = PostgresSettings {
-            url: self.url(),
+            url,
             node: name.to_owned(),
             version: "test".to_owned(),
             connections: 4,

@@ -27,11 +27,9 @@ AFTERMATH = 8.0
 # The added lateness of what a lost node had, in seconds: 99 of 100.
 TAKE_OVER = 5.0
 
-# How early a call may be. Clocks are measured to half the time that the question takes; one that runs one percent fast
-# gains thirty milliseconds within a lease.
+# How early a call may be. A clock that runs one percent fast gains thirty milliseconds within a lease.
 EARLY = 0.001
-EARLY_CORRECTED = 0.005
-EARLY_FAST = 0.035
+EARLY_FAST = 0.03
 
 
 class Run:
@@ -52,7 +50,8 @@ class Run:
         return node and node["name"]
 
     def troubles_of(self, node):
-        return [trouble for trouble in self.troubles if trouble["node"] in (node, None)]
+        """What happened to a node, or to all. Whose call came from a socket without owner, it is dead."""
+        return [trouble for trouble in self.troubles if node is None or trouble["node"] in (node, None)]
 
 
 def job_of(entry):
@@ -106,7 +105,7 @@ def judge(run):
         late.append(lateness)
         if lateness > 0.5 and is_lost_node(run, due):
             taken_over.append(lateness)
-        again = repetitions(got)
+        again = repetitions(in_order(run, promise, got))
         if again:
             repeated.append(name)
         for first, second in again:
@@ -170,8 +169,25 @@ def fate(promise, entry, got):
 
 def is_early(run, call, due):
     node = run.nodes.get(call.get("user"), {})
-    allowed = {"fast": EARLY_FAST, "shifted": EARLY_CORRECTED}.get(node.get("clock"), EARLY)
+    allowed = EARLY_FAST if node.get("clock") == "fast" else EARLY
     return call["at"] < due - allowed
+
+
+def in_order(run, promise, got):
+    """Calls in the order in which they were begun, as far as that is known.
+
+    What was due before a node stood still may have been begun before, and reached the target after another node had taken
+    it over and called.
+    """
+
+    def begun(call):
+        for trouble in run.troubles:
+            woke = "stands still" in trouble["what"] and trouble["node"] == run.node_of(call)
+            if woke and promise["due"] <= trouble["from"] < trouble["until"] <= call["at"] < trouble["until"] + 1:
+                return trouble["from"]
+        return call["at"]
+
+    return sorted((call | {"begun": begun(call)} for call in got), key=lambda call: call["begun"])
 
 
 def repetitions(got):
@@ -207,8 +223,8 @@ def settled_by_successor(run, promise, entry, again):
     """Where calls were repeated, the last one counts: whoever called before had lost its lease."""
     if promise["kind"] in ("flaky", "fail") or not again or "startTime" not in entry:
         return
-    first, second = max(again, key=lambda pair: pair[1]["at"])
-    if seconds(entry["startTime"]) < first["at"] and run.node_of(first) != run.node_of(second):
+    first, second = max(again, key=lambda pair: pair[1]["begun"])
+    if seconds(entry["startTime"]) < first["begun"] and run.node_of(first) != run.node_of(second):
         yield (
             f"{promise['job']}: settled by {run.node_of(first)}, which had lost its lease, "
             f"and not by {run.node_of(second)}"

@@ -44,9 +44,9 @@ def properties(port, kind, name, due, repeats=1):
 
 
 def planned(began, seconds, occurrences):
-    """Jobs for so many occurrences: name, kind, first due, repeats. Three quarters are of jobs that recur, where there is time."""
+    """Jobs for so many occurrences: name, kind, first due, repeats. Most are of jobs that recur, where there is time."""
     repeats = seconds // 60
-    recurring = 3 * occurrences // 4 // repeats if repeats > 1 else 0
+    recurring = 9 * occurrences // 10 // repeats if repeats > 1 else 0
     jobs = []
     for i in range(recurring):
         due = began + random.random() * 58

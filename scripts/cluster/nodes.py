@@ -45,6 +45,7 @@ class Node:
             "PUNCTUAL_SECRETS_KEY": KEY,
             "PUNCTUAL_PLANS_P20PREMIUM_JOBS": "1000000",
             "PUNCTUAL_PLANS_P20PREMIUM_SHORTEST_RETRY": "1s",
+            "PUNCTUAL_LOG_LEVEL": "info,store::postgres=debug",
             "NO_COLOR": "1",
         } | self.clock
         log = open(f"{self.folder}/{self.name}.log", "a")

@@ -112,6 +112,12 @@ class Checker(unittest.TestCase):
         faults = self.judged(calls=calls, entries=entries, troubles=[stopped, KILLED | {"node": "two"}])
         self.assertTrue(any("one woke without a lease" in fault for fault in faults), faults)
 
+    def test_a_call_that_was_on_its_way_when_its_node_stood_still(self):
+        stopped = trouble("stands still for 6 s", "one", 0.001, 6)
+        calls = [call(4, user=2), call(6.01)]
+        self.assertEqual(self.judged(calls=calls, entries=[entry(started=3.99)], troubles=[stopped]), [])
+        self.blames("settled by one", calls=calls, troubles=[stopped], entries=[entry(started=0.0005)])
+
     def test_a_call_by_a_node_that_is_cut_off(self):
         cut = trouble("is cut off from the database", "one", -4, 3)
         self.blames("called by one", troubles=[cut])

@@ -1,10 +1,14 @@
 //! The store's time, which all nodes go by.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use jiff::SignedDuration;
 use model::{Clock, Timestamp};
 use tokio::time::Instant;
+
+/// Of how many nanoseconds a monotonic clock is believed to gain one at the most. Real ones gain a hundred times less.
+const GAIN: i64 = 100;
 
 /// The time of a store that several nodes share, as this node knows it.
 ///
@@ -15,28 +19,33 @@ pub struct StoreClock {
     base: Instant,
     /// The store's time at `base`, in nanoseconds since 1970.
     at_base: AtomicI64,
+    measured_at: Mutex<Option<Instant>>,
 }
 
 impl StoreClock {
     /// A clock that shows an instant now, until more is known.
     pub(crate) fn starting_at(at: Timestamp) -> Self {
-        Self { base: Instant::now(), at_base: AtomicI64::new(nanoseconds(at)) }
+        Self { base: Instant::now(), at_base: AtomicI64::new(nanoseconds(at)), measured_at: Mutex::default() }
     }
 
-    /// Takes a measurement: the store's time was read between two moments. What is known already stays where the
-    /// measurement allows it, so that the clock does not tremble.
+    /// Takes a measurement: the store's time was read between two moments.
+    ///
+    /// When exactly is not known. The clock takes the latest of them, so that it is late rather than early, by less than
+    /// the question took. What an earlier and quicker measurement has shown stays, but for what the monotonic clock may
+    /// have gained since.
     pub(crate) fn measure(&self, before: Instant, there: Timestamp, after: Instant) {
-        let since_base = |moment: Instant| {
-            i64::try_from(moment.saturating_duration_since(self.base).as_nanos()).unwrap_or(i64::MAX)
+        let between = |earlier: Instant, later: Instant| {
+            i64::try_from(later.saturating_duration_since(earlier).as_nanos()).unwrap_or(i64::MAX)
         };
         let there = nanoseconds(there);
-        let least = there.saturating_sub(since_base(after));
-        let most = there.saturating_sub(since_base(before));
-        let known = self.at_base.load(Ordering::Relaxed);
-        if known < least || known > most {
-            let middle = least.saturating_add(most.saturating_sub(least) / 2);
-            self.at_base.store(middle, Ordering::Relaxed);
-        }
+        let least = there.saturating_sub(between(self.base, after));
+        let most = there.saturating_sub(between(self.base, before));
+        let mut measured_at = self.measured_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = measured_at
+            .map(|last| self.at_base.load(Ordering::Relaxed).saturating_sub(between(last, after) / GAIN));
+        let at_base = known.filter(|known| (least..=most).contains(known)).unwrap_or(least);
+        self.at_base.store(at_base, Ordering::Relaxed);
+        *measured_at = Some(after);
     }
 
     /// How far the store's clock is ahead of another.
@@ -68,20 +77,44 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_clock_is_corrected_only_as_far_as_is_certain() {
+    async fn a_clock_is_corrected_to_the_late_side() {
         let clock = StoreClock::starting_at(at(0));
-        // What the clock shows after a question that takes 10 ms, to which the store answers that it is `there` by how
-        // much, counted from what the clock showed.
-        let shift = async |by: i64| {
+        // The clock after a question that took so long, to which the store answered with what it showed before, and so
+        // much. In milliseconds; how far the clock has moved.
+        let ask = async |took: u64, answer: i64| {
             let (before, shown) = (Instant::now(), clock.now());
-            tokio::time::advance(Duration::from_millis(10)).await;
-            clock.measure(before, shown + SignedDuration::from_millis(by), Instant::now());
-            clock.now().duration_since(shown).as_millis()
+            tokio::time::advance(Duration::from_millis(took)).await;
+            clock.measure(before, shown + SignedDuration::from_millis(answer), Instant::now());
+            clock.now().duration_since(shown).as_micros()
         };
-        assert_eq!(shift(3).await, 10, "it may be right");
-        assert_eq!(shift(2_005).await, 2_010, "the middle");
-        assert_eq!(shift(1).await, 10, "within what was measured");
-        assert_eq!(shift(-700).await, -695);
+        assert_eq!(ask(10, 5).await, 5_000, "nothing was known: the answer was read as late as possible");
+        assert_eq!(ask(10, 2_010).await, 2_010_000, "it was behind");
+        assert_eq!(
+            ask(100, 30).await,
+            99_000,
+            "it may be right, but for what a hundredth of the time may be"
+        );
+        assert_eq!(ask(10, -700).await, -700_000, "it was ahead");
+    }
+
+    /// One percent is gained from one measurement to the next, and never more, however long the questions take.
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_runs_fast_is_held() {
+        let clock = StoreClock::starting_at(at(0));
+        let mut there = at(0);
+        clock.measure(Instant::now(), there, Instant::now());
+        for _ in 0..1_000 {
+            // What is 1,010 ms here is a second there; the store reads its time 600 ms after it was asked to.
+            let before = Instant::now();
+            tokio::time::advance(Duration::from_millis(606)).await;
+            let read = there + SignedDuration::from_millis(600);
+            tokio::time::advance(Duration::from_millis(202)).await;
+            clock.measure(before, read, Instant::now());
+            tokio::time::advance(Duration::from_millis(202)).await;
+            there += SignedDuration::from_millis(1_000);
+            let early = there.duration_until(clock.now());
+            assert!(early <= SignedDuration::from_millis(11), "{early:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

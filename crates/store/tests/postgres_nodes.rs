@@ -2,6 +2,7 @@
 
 mod pair;
 mod postgres;
+mod way;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use model::{Fate, JobState, Timestamp};
 use pair::Pair;
 use postgres::{Postgres, Stopped};
 use store::conformance::{Backend, World, changes, path, settling};
-use store::{Claim, Key, Keyring, PostgresStore, Store};
+use store::{Claim, Error, Key, Keyring, Page, PostgresStore, Store};
+use way::Way;
 
 /// A world of its own, and two nodes in it beside the world's own.
 async fn nodes<'b>(world: &World<'b>, backend: &'b Postgres) -> [Arc<PostgresStore>; 2] {
@@ -180,6 +182,31 @@ async fn a_settlement_that_comes_again_leaves_the_next_attempt_alone() {
     assert!(matches!(ran, Some(Fate::Ran | Fate::RanLate)), "settled by its own outcome, not {ran:?}");
 }
 
+/// As when a server stands still: nothing is refused, and nothing is answered.
+#[tokio::test]
+async fn a_database_that_is_silent_is_away_and_comes_back() {
+    with!(backend);
+    let server: tokio_postgres::Config = backend.url().parse().expect("a URL");
+    let address = format!("127.0.0.1:{}", server.get_ports()[0]);
+    let way = Way::to(address.clone()).await;
+    let url = backend.url().replace(&address, &format!("127.0.0.1:{}", way.port));
+    let clock = Arc::new(Stopped("2027-01-01T00:00:00Z".parse().expect("an instant")));
+    let store = backend.node_at(url, "a", clock).await.expect("the store opens");
+    store.check().await.expect("it answers");
+
+    way.block(true);
+    let minute = std::time::Duration::from_secs(60);
+    let answer = tokio::time::timeout(minute, store.subscriptions(Page { skip: 0, top: 1 })).await;
+    assert!(matches!(answer, Ok(Err(Error::Unavailable(_)))), "{answer:?}");
+    assert!(store.check().await.is_err(), "its lease has run out, or it cannot write");
+    let mut bell = store.bell().listen();
+    way.block(false);
+    while store.check().await.is_err() {
+        // It rings when the heartbeat is back.
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
+    }
+}
+
 #[tokio::test]
 async fn the_claims_of_a_node_that_is_gone_are_taken_over() {
     with!(backend);
@@ -257,7 +284,9 @@ async fn a_store_is_not_copied_but_says_how() {
 #[tokio::test]
 async fn entries_lie_in_partitions_that_are_dropped_when_they_are_old() {
     with!(backend);
-    let mut world = World::new(&backend).await;
+    // Partitions are made by the database's clock.
+    let now = backend.query("SELECT extract(epoch FROM now())::bigint").await;
+    let mut world = World::new_at(&backend, Timestamp::from_second(now).expect("an instant")).await;
     world.put("job", world.once_in(0)).await;
     world.run_one(true).await;
     assert_eq!(backend.query("SELECT count(*) FROM ledger_stray").await, 0, "not among the strays");

@@ -305,6 +305,7 @@ async fn store(ground: &TrialGround, keyring: &Keyring, node: &str) -> anyhow::R
         plans: Plans::default(),
         patience: Patience::default(),
         keyring: keyring.clone(),
+        held_at: None,
     };
     Ok(Arc::new(PostgresStore::open(settings, Arc::new(SystemClock)).await?))
 }

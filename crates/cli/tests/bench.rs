@@ -1,4 +1,4 @@
-//! `punctual bench actions` and `bench api`, with so few calls that nothing is measured: they must reach their ends, and say all
+//! `punctual bench actions`, `bench api` and `bench cluster`, with so few calls that nothing is measured: they must reach their ends, and say all
 //! that they promise.
 
 use std::process::Command;
@@ -70,4 +70,48 @@ fn bench_calls_only_what_is_asked_for() {
     for line in lines {
         assert!(line.starts_with("storage queue, ") || line.starts_with("Service Bus, AMQP, "), "{line}");
     }
+}
+
+#[test]
+fn bench_lets_nodes_share_a_database() {
+    let Ok(database) = std::env::var("PUNCTUAL_TEST_POSTGRES") else {
+        eprintln!("left out: PUNCTUAL_TEST_POSTGRES names no server; see scripts/with-postgres");
+        return;
+    };
+    let told = told(&[
+        "cluster",
+        "--database",
+        &database,
+        "--nodes",
+        "2,1",
+        "--stored",
+        "300,100",
+        "--herd",
+        "60",
+        "--rate",
+        "30",
+        "--seconds",
+        "1",
+    ]);
+    let rates = ["1 node, herd settled (1/s)", "2 nodes, herd, bare client (1/s)", "alone, claimed (1/s)"];
+    let others = ["2 nodes, lateness p99 at 30 a second (ms)", "1 node, herd, WAL (bytes)"];
+    for stored in [100, 300] {
+        for name in rates.iter().chain(&others) {
+            let value = told[format!("{stored} stored, {name}")].as_f64();
+            assert!(value.is_some_and(|value| value > 0.0), "{name}: {told}");
+        }
+    }
+    let growth = told["1 node, steady, WAL, 300 of 100 stored (%)"].as_f64();
+    assert!(growth.is_some_and(|growth| growth > 0.0), "{told}");
+}
+
+#[test]
+fn bench_says_what_is_wrong_with_a_cluster() {
+    let ended = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["bench", "cluster", "--database", "postgres://127.0.0.1:1/none", "--stored", "100"])
+        .output()
+        .expect("run");
+    assert!(!ended.status.success());
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains("10000 jobs shall run and only 100 are stored"), "{said}");
 }

@@ -37,6 +37,7 @@ mod sqlite;
 mod store_clock;
 mod sweeper;
 mod tallies;
+mod walks;
 
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ pub use moving::{
 };
 pub use node::Node;
 pub use postgres::{
-    DatabaseFault, DatabaseInspection, DatabaseSchema, PostgresSettings, PostgresStore,
+    DatabaseFault, DatabaseInspection, DatabaseSchema, Meter, PostgresSettings, PostgresStore, TrialGround,
     inspect as inspect_database,
 };
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};

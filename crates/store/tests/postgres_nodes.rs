@@ -7,11 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use model::{CatchUp, Fate, JobState, Overlap, Timestamp};
+use model::{Fate, JobState, Timestamp};
 use pair::Pair;
 use postgres::{Postgres, Stopped};
-use proptest::prelude::*;
-use store::conformance::accounting::{self, Step};
 use store::conformance::{Backend, World, changes, path, settling};
 use store::{Claim, Key, Keyring, PostgresStore, Store};
 
@@ -310,21 +308,8 @@ impl Backend for Across {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
-
-    #[test]
-    fn every_instant_is_accounted_for_across_nodes(
-        overlap in prop_oneof![Just(Overlap::Allow), Just(Overlap::Skip), Just(Overlap::Queue)],
-        catch_up in prop_oneof![Just(CatchUp::Last), Just(CatchUp::None), Just(CatchUp::All { max: 3 })],
-        steps in prop::collection::vec(any::<[u8; 3]>().prop_map(Step::from_bytes), 0..60),
-    ) {
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            if let Some(backend) = Postgres::fresh().await {
-                accounting::holds(&Across(backend), overlap, catch_up, &steps).await;
-            }
-        });
-    }
-}
+store::accounting!(
+    every_instant_is_accounted_for_across_nodes,
+    8,
+    where Some(backend) = Postgres::fresh().await.map(Across)
+);

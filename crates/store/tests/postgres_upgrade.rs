@@ -16,7 +16,7 @@ use store::conformance::{Backend, World, keyring, path};
 use store::{Error, Keyring, Store, Written};
 
 /// The schema of the version before this one.
-const BEFORE: Option<u32> = Some(1);
+const BEFORE: Option<u32> = Some(2);
 
 macro_rules! with {
     ($backend:ident) => {
@@ -30,9 +30,9 @@ async fn an_older_node_goes_on_while_a_newer_one_starts() {
     let now: Timestamp = "2027-01-01T00:00:00Z".parse().expect("a time");
     let clock = Arc::new(Stopped(now));
     let old = backend.node_held_at(BEFORE, "old", keyring(), clock.clone()).await.expect("the store opens");
-    assert_eq!(backend.query("SELECT version FROM punctual_schema").await, 1);
+    assert_eq!(backend.query("SELECT version FROM punctual_schema").await, 2);
     let world = World::new(&backend).await;
-    assert_eq!(backend.query("SELECT version FROM punctual_schema").await, 2, "the world's own node is new");
+    assert_eq!(backend.query("SELECT version FROM punctual_schema").await, 3, "the world's own node is new");
     for n in 0..20 {
         world.put(&format!("job{n}"), world.once_in(0)).await;
     }
@@ -101,10 +101,10 @@ async fn who_knows_too_little_stays_out() {
     let old = backend.node_held_at(BEFORE, "old", keyring(), clock.clone()).await.expect("the store opens");
     drop(backend.node("new", clock.clone()).await);
     // A version to come that has taken something away.
-    backend.execute("UPDATE punctual_schema SET version = 3, oldest = 2").await;
+    backend.execute("UPDATE punctual_schema SET version = 4, oldest = 3").await;
     let refused = backend.node_held_at(BEFORE, "older", keyring(), clock.clone()).await.err();
     assert!(
-        matches!(&refused, Some(Error::Failed(why)) if why.contains("knows schema 2") && why.contains("up to 1")),
+        matches!(&refused, Some(Error::Failed(why)) if why.contains("knows schema 3") && why.contains("up to 2")),
         "{refused:?}"
     );
     drop(backend.node("newer", clock.clone()).await);
@@ -114,9 +114,9 @@ async fn who_knows_too_little_stays_out() {
         tokio::task::yield_now().await;
     }
     assert_eq!(backend.query("SELECT count(*) FROM nodes WHERE name = 'old'").await, 0);
-    backend.execute("UPDATE punctual_schema SET oldest = 3").await;
+    backend.execute("UPDATE punctual_schema SET oldest = 4").await;
     let refused = backend.node_with("newest", keyring(), clock).await.err();
-    assert!(matches!(&refused, Some(Error::Failed(why)) if why.contains("up to 2")), "{refused:?}");
+    assert!(matches!(&refused, Some(Error::Failed(why)) if why.contains("up to 3")), "{refused:?}");
 }
 
 /// An older node claims, a newer one changes; they start together, so that the migration comes in between.

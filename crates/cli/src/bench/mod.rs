@@ -3,12 +3,13 @@
 //! The real store with full sync, the real engine and the real HTTP client, in this process, against a target in this
 //! process. Lateness is measured at the target: from the instant an occurrence was due until its request has arrived.
 //! `actions` leaves store and engine out and measures what calls cost beside the bare clients of the same libraries. `api`
-//! measures a server in a process of its own, from outside.
+//! measures a server in a process of its own, from outside. `cluster` measures nodes on a PostgreSQL database.
 //! Nothing here is a test: a machine that is busy with something else gives other numbers, and no verdict.
 
 mod actions;
 mod api;
 mod bare;
+mod cluster;
 mod idle;
 mod report;
 mod served;
@@ -84,6 +85,8 @@ enum What {
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         pages: u32,
     },
+    /// Nodes on a PostgreSQL database, with more and more jobs stored
+    Cluster(cluster::Options),
     /// Calls a second of each kind of action, beside the bare client of the same library
     #[command(
         after_help = "Examples:\n  punctual bench actions --calls 100 --rounds 2\n  punctual bench actions --calls 100 --rounds 2 --only http --only service-bus-amqp --json"
@@ -114,6 +117,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             &What::Api { jobs, connections, calls, pages } => {
                 api::api(api::Extent { jobs, connections, calls, pages }).await
             }
+            What::Cluster(options) => cluster::cluster(options).await,
             What::Actions { only, calls, concurrency, rounds } => {
                 let (calls, concurrency, rounds) = (*calls, *concurrency as usize, *rounds);
                 actions::actions(actions::Extent { calls, concurrency, rounds }, only).await

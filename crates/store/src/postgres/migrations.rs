@@ -30,11 +30,12 @@ struct Migration {
 
 const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/0001_initial.sql"), oldest: 1 },
-    Migration { sql: include_str!("migrations/0002_moves.sql"), oldest: 1 },
+    Migration { sql: include_str!("migrations/0002_room.sql"), oldest: 1 },
+    Migration { sql: include_str!("migrations/0003_moves.sql"), oldest: 1 },
 ];
 
 /// The first schema that says which programs may use it, and has a book of moves.
-pub(super) const TELLS: i64 = 2;
+pub(super) const TELLS: i64 = 3;
 
 /// The newest schema that this program knows.
 pub(super) fn newest() -> i64 {
@@ -197,9 +198,9 @@ mod tests {
         client
             .batch_execute(
                 "INSERT INTO nodes (name, version, started_at, lease_until, schema)
-                 VALUES ('old', 'v', 0, clock_timestamp() + interval '1 hour', 1),
+                 VALUES ('old', 'v', 0, clock_timestamp() + interval '1 hour', 2),
                         ('gone', 'v', 0, clock_timestamp() - interval '1 hour', 1),
-                        ('new', 'v', 0, clock_timestamp() + interval '1 hour', 2)",
+                        ('new', 'v', 0, clock_timestamp() + interval '1 hour', 3)",
             )
             .await
             .unwrap();
@@ -207,22 +208,22 @@ mod tests {
         let next: Vec<Migration> = MIGRATIONS
             .iter()
             .map(|migration| Migration { sql: migration.sql, oldest: migration.oldest })
-            .chain([Migration { sql: contracting, oldest: 2 }])
+            .chain([Migration { sql: contracting, oldest: 3 }])
             .collect();
         let told =
             run_these(&mut client, "here", &next).await.err().map(|fault| fault.tell("here").to_string());
         assert!(told.as_deref().is_some_and(|told| told.contains("the nodes old, which")), "{told:?}");
         assert_eq!(
             read(&client).await.unwrap(),
-            Some(Schema { version: 2, oldest: 1 }),
+            Some(Schema { version: 3, oldest: 1 }),
             "nothing was changed"
         );
         client.batch_execute("DELETE FROM nodes WHERE name = 'old'").await.unwrap();
         run_these(&mut client, "here", &next).await.unwrap();
-        assert_eq!(read(&client).await.unwrap(), Some(Schema { version: 3, oldest: 2 }));
+        assert_eq!(read(&client).await.unwrap(), Some(Schema { version: 4, oldest: 3 }));
         // This version knows enough to go on; the one before it does not.
-        run(&mut client, "here", 2).await.unwrap();
-        assert!(run(&mut client, "here", 1).await.is_err());
+        run(&mut client, "here", 3).await.unwrap();
+        assert!(run(&mut client, "here", 2).await.is_err());
         client.batch_execute(&format!("DROP SCHEMA {schema} CASCADE")).await.unwrap();
         drop(client);
         let _ = driver.await;

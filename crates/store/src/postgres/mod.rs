@@ -5,7 +5,7 @@
 //! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
 //! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `moves` (a store that is moved here) and `destination` (how). What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
+//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `moves` (a store that is moved here) and `destination` (how); `trial` is for measurements. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
 //! modules fetch what they need and write what they say.
 //!
 //! # Who holds what
@@ -48,6 +48,7 @@ mod settle;
 mod shards;
 mod tallies;
 mod tickets;
+mod trial;
 mod work;
 
 pub(crate) use destination::{Destination, Progress, Standing};
@@ -71,6 +72,7 @@ use self::connection::Address;
 use self::fault::{Fault, Kind, Outcome};
 use self::seat::Seat;
 use self::tickets::Tickets;
+pub use self::trial::{Meter, TrialGround};
 use self::work::{change, read};
 use crate::known::KnownJobs;
 use crate::seal::Sealer;

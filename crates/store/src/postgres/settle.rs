@@ -7,11 +7,12 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use model::Execution;
-use model::transition::Then;
+use model::transition::{self, Then};
 
+use super::columns::code;
 use super::fault::{Fault, Outcome};
 use super::work::Work;
-use super::{claims, definitions, executions, jobs};
+use super::{definitions, executions, jobs};
 use crate::codec::ticks;
 use crate::rows::{ExecutionRow, JobRow};
 use crate::{Attempted, decisions, seal};
@@ -131,12 +132,8 @@ impl Settlements {
         executions::delete(work, &self.done).await?;
         self.again(work).await?;
         self.wake_queued(work).await?;
-        for (id, ended_at) in &self.ended {
-            if let Some(job) = jobs.get(id) {
-                claims::come_to_rest(work, job, job.last_faulted, *ended_at).await?;
-            }
-        }
-        Ok(())
+        let ended = self.ended.iter().filter_map(|(id, ended_at)| Some((jobs.get(id)?, *ended_at)));
+        come_to_rest(work, ended).await
     }
 
     /// Writes the counters of jobs.
@@ -203,6 +200,8 @@ impl Settlements {
             self.ended.iter().map(|(id, ended_at)| (*id, ticks(*ended_at))).unzip();
         let woken = work
             .execute(
+                // Job by job along an index. As one join it would go by statistics, and how many executions there are
+                // changes faster than those are gathered.
                 "UPDATE executions e SET wake_at = job.at
                  FROM unnest($1::bigint[], $2::bigint[]) AS job (id, at)
                  WHERE e.id = (SELECT q.id FROM executions q WHERE q.job_id = job.id AND q.wake_at IS NULL
@@ -214,4 +213,32 @@ impl Settlements {
         work.ring |= woken > 0;
         Ok(())
     }
+}
+
+/// Ends jobs that have neither occurrences nor executions left, each at an instant.
+///
+/// The state is part of what a client sees and decides by, so it gets a new revision.
+pub(super) async fn come_to_rest<'j>(
+    work: &Work<'_>,
+    jobs: impl Iterator<Item = (&'j JobRow, Timestamp)>,
+) -> Outcome<()> {
+    let (mut ids, mut states, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+    for (job, now) in jobs {
+        let at_rest = transition::at_rest(job.state, job.next_at, job.last_faulted);
+        if at_rest != job.state {
+            ids.push(job.id);
+            states.push(code(at_rest));
+            ended.push(ticks(now));
+        }
+    }
+    if !ids.is_empty() {
+        work.execute(
+            "UPDATE jobs j SET state = new.state, ended_at = new.at, revision = nextval('revisions')
+             FROM unnest($1::bigint[], $2::smallint[], $3::bigint[]) AS new (id, state, at)
+             WHERE j.id = new.id AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.job_id = new.id)",
+            &[&ids, &states, &ended],
+        )
+        .await?;
+    }
+    Ok(())
 }

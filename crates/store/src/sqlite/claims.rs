@@ -1,15 +1,15 @@
 //! Claims: what is due becomes durable, is handed out, and is given back.
 
 use jiff::Timestamp;
+use model::Overlap;
 use model::transition::{self, Busy};
-use model::{JobState, Overlap};
 use rusqlite::{Connection, params};
 
 use super::columns::instant_or_none;
 use super::fault::{Fault, Outcome};
 use super::tickets::Tickets;
 use super::writer::{Shared, Work};
-use super::{definitions, executions, history, jobs, ledger, revisions};
+use super::{definitions, executions, history, jobs, ledger};
 use crate::codec::{Coded, open_definition, ticks};
 use crate::decisions::Soonest;
 use crate::rows::JobRow;
@@ -147,7 +147,7 @@ fn advance(
     };
     let busy = match known.job.definition.overlap {
         Overlap::Allow => Busy::default(),
-        Overlap::Skip | Overlap::Queue => busy(work.db, row.id)?,
+        Overlap::Skip | Overlap::Queue => executions::left(work.db, row.id)?,
     };
     let due = transition::due(&known.job, row.collection.resumed_at, busy, now, &work.settings.patience);
     if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
@@ -156,13 +156,14 @@ fn advance(
     }
     let claimed_job = known.claimed.clone();
 
-    for entry in &due.ledger {
-        ledger::insert(work, row.collection_id, entry)?;
-    }
-    for entry in &due.history {
-        history::insert(work, row.id, row.history_total, entry)?;
-    }
+    let entered: Vec<_> = due.ledger.into_iter().map(|entry| (row.collection_id, entry)).collect();
+    ledger::insert(work, &entered)?;
     if !due.history.is_empty() {
+        let totals = row.history_total + 1..;
+        let new = due.history.iter().zip(totals);
+        let new: Vec<_> =
+            new.map(|(entry, total)| history::New { job: row.id, total, entry: entry.clone() }).collect();
+        history::insert(work, &new)?;
         work.db
             .prepare_cached("UPDATE jobs SET history_total = history_total + ?2 WHERE id = ?1")?
             .execute(params![row.id, due.history.len() as i64])?;
@@ -184,7 +185,7 @@ fn advance(
         .prepare_cached("UPDATE jobs SET next_number = ?2, next_at = ?3, due_at = ?3 WHERE id = ?1")?
         .execute(params![row.id, due.next_number, due.next_at.map(ticks)])?;
     if due.next_at.is_none() && !left {
-        come_to_rest(work.db, row.id, row.state, None, row.last_faulted, now)?;
+        come_to_rest(work, row, now)?;
     }
     Ok(())
 }
@@ -192,20 +193,15 @@ fn advance(
 /// Ends a job that has neither occurrences nor executions left.
 ///
 /// The state is part of what a client sees and decides by, so it gets a new revision.
-pub(super) fn come_to_rest(
-    db: &Connection,
-    job: i64,
-    state: JobState,
-    next_at: Option<Timestamp>,
-    last_faulted: bool,
-    now: Timestamp,
-) -> Outcome<()> {
-    let at_rest = transition::at_rest(state, next_at, last_faulted);
-    if at_rest == state || executions::any(db, job)? {
+fn come_to_rest(work: &mut Work<'_>, row: &JobRow, now: Timestamp) -> Outcome<()> {
+    let at_rest = transition::at_rest(row.state, None, row.last_faulted);
+    if at_rest == row.state || executions::any(work.db, row.id)? {
         return Ok(());
     }
-    db.prepare_cached("UPDATE jobs SET state = ?2, ended_at = ?3, revision = ?4 WHERE id = ?1")?
-        .execute(params![job, at_rest.code(), ticks(now), revisions::next(db)?])?;
+    let revision = work.revisions.next(work.db)?;
+    work.db
+        .prepare_cached("UPDATE jobs SET state = ?2, ended_at = ?3, revision = ?4 WHERE id = ?1")?
+        .execute(params![row.id, at_rest.code(), ticks(now), revision])?;
     Ok(())
 }
 
@@ -213,13 +209,6 @@ fn set_due(db: &Connection, job: i64, due_at: Option<Timestamp>) -> Outcome<()> 
     db.prepare_cached("UPDATE jobs SET due_at = ?2 WHERE id = ?1")?
         .execute(params![job, due_at.map(ticks)])?;
     Ok(())
-}
-
-fn busy(db: &Connection, job: i64) -> Outcome<Busy> {
-    let mut statement = db.prepare_cached(
-        "SELECT count(wake_at), count(*) - count(wake_at) FROM executions WHERE job_id = ?1",
-    )?;
-    Ok(statement.query_row(params![job], |row| Ok(Busy { active: row.get(0)?, queued: row.get(1)? }))?)
 }
 
 /// What becomes due next, each the first entry of an index.

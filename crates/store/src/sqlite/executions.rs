@@ -4,6 +4,7 @@
 //! ahead of its time can be taken back as long as nobody has begun it: then it is the job's next occurrence again, as if
 //! it had never been claimed. That goes for readers as well as for changes.
 
+use model::transition::Busy;
 use model::{Cause, Execution};
 use rusqlite::{Connection, Row, params};
 
@@ -93,4 +94,12 @@ pub(super) fn set_free(db: &Connection, tickets: &Tickets, id: i64) -> Outcome<(
 pub(super) fn any(db: &Connection, job: i64) -> Outcome<bool> {
     let mut statement = db.prepare_cached("SELECT EXISTS (SELECT 1 FROM executions WHERE job_id = ?1)")?;
     Ok(statement.query_row(params![job], |row| row.get(0))?)
+}
+
+/// How many executions a job has.
+pub(super) fn left(db: &Connection, job: i64) -> Outcome<Busy> {
+    let mut statement = db.prepare_cached(
+        "SELECT count(wake_at), count(*) - count(wake_at) FROM executions WHERE job_id = ?1",
+    )?;
+    Ok(statement.query_row(params![job], |row| Ok(Busy { active: row.get(0)?, queued: row.get(1)? }))?)
 }

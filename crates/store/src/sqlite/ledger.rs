@@ -10,37 +10,49 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::columns::{instant_of, instant_or_none};
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use super::filing::{Kind, Listed};
+use super::many::{Cell, Insert, insert};
 use super::writer::Work;
 use crate::codec::{Coded, from_json, key, ticks};
 use crate::walks::{self, Scope, Walk};
 use crate::{LedgerQuery, StoredLedger};
 
-/// Writes an entry, and counts it.
-pub(super) fn insert(work: &mut Work<'_>, collection: i64, entry: &LedgerEntry) -> Outcome<()> {
-    work.tallies.enter(entry);
-    let db = work.db;
-    let mut statement = db.prepare_cached(
-        "INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, \
-         started_at, ended_at, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?;
-    let at = ticks(entry.due_at);
-    let serial = statement.insert(params![
-        entry.job.0,
-        collection,
-        at,
-        ticks(entry.due_until),
-        entry.occurrences,
-        entry.number,
-        entry.cause.code(),
-        entry.fate.code(),
-        entry.reason.map(Coded::code),
-        entry.started_at.map(ticks),
-        ticks(entry.ended_at),
-        entry.tag.as_ref().map(Uuid::as_bytes),
-    ])?;
-    Kind::Ledger.list(db, Listed { job: entry.job.0, at, serial })
+/// Writes entries, each of a collection, and counts them.
+pub(super) fn insert(work: &mut Work<'_>, entries: &[(i64, LedgerEntry)]) -> Outcome<()> {
+    static ROWS: Insert<12> = insert!(
+        "ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, started_at, \
+         ended_at, tag)"
+    );
+    let rows = entries.iter().map(row).collect::<Outcome<Vec<_>>>()?;
+    let last = ROWS.run(work.db, &rows)?;
+    let serials = last + 1 - entries.len() as i64..;
+    let listed = entries.iter().zip(serials);
+    let listed: Vec<_> = listed
+        .map(|((_, entry), serial)| Listed { job: entry.job.0, at: ticks(entry.due_at), serial })
+        .collect();
+    Kind::Ledger.list(work.db, &listed)?;
+    entries.iter().for_each(|(_, entry)| work.tallies.enter(entry));
+    Ok(())
+}
+
+fn row((collection, entry): &(i64, LedgerEntry)) -> Outcome<[Cell<'_>; 12]> {
+    let occurrences = i64::try_from(entry.occurrences)
+        .map_err(|_| Fault::unreadable("ledger.occurrences", entry.job.0, "it is too large"))?;
+    Ok([
+        entry.job.0.into(),
+        (*collection).into(),
+        ticks(entry.due_at).into(),
+        ticks(entry.due_until).into(),
+        occurrences.into(),
+        i64::from(entry.number).into(),
+        entry.cause.code().into(),
+        entry.fate.code().into(),
+        entry.reason.map(Coded::code).into(),
+        entry.started_at.map(ticks).into(),
+        ticks(entry.ended_at).into(),
+        Cell::from(entry.tag.as_ref().map(Uuid::as_bytes)),
+    ])
 }
 
 /// See [`Store::ledger`](crate::Store::ledger).

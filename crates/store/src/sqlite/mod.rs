@@ -30,6 +30,7 @@ mod inspect;
 mod jobs;
 mod keys;
 mod ledger;
+mod many;
 mod migrations;
 mod moves;
 mod prune;
@@ -286,7 +287,7 @@ impl Store for SqliteStore {
                 } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                     let now = execution.wake_at.unwrap_or(execution.occurrence.at);
                     let entry = transition::abandon(&execution, Fate::Skipped, Reason::JobDeleted, now);
-                    ledger::insert(work, collection, &entry)?;
+                    ledger::insert(work, &[(collection, entry)])?;
                 }
                 Ok(())
             })
@@ -332,7 +333,7 @@ impl Store for SqliteStore {
 
     async fn check(&self) -> Result<()> {
         // A revision more or less does not matter; writing what is there already would not reach the disk.
-        self.writer.run(|work| revisions::next(work.db).map(drop)).await
+        self.writer.run(|work| work.revisions.next(work.db).map(drop)).await
     }
 
     async fn census(&self) -> Result<Census> {

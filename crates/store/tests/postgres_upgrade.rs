@@ -131,7 +131,7 @@ impl Backend for Mixed {
     async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
         let clock = Arc::new(Stopped(now));
         // Now the one is the older, now the other.
-        let turn = self.1.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+        let turn = self.1.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
         let (of_engine, of_api) = if turn { (BEFORE, None) } else { (None, BEFORE) };
         let engine = self.0.node_held_at(of_engine, "engine", keyring.clone(), clock.clone()).await?;
         let api = self.0.node_held_at(of_api, "api", keyring, clock).await?;

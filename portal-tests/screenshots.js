@@ -160,7 +160,7 @@ async function main() {
 
   // A day with a target that is away at night, then a lively hour: an interface that stumbles, and a stocktaking. While
   // something fails, its retries are due too, a quarter of a minute apart.
-  const lively = Date.now() - 65 * MINUTE;
+  const lively = Math.floor(Date.now() / MINUTE) * MINUTE - 65 * MINUTE;
   const at = (minutes) => lively + minutes * MINUTE;
   await live(api, time, lively, 15 * MINUTE, {
     each: (due) => {
@@ -220,7 +220,7 @@ async function main() {
   await shoot('schedule', `${job}/remind-of-open-invoices/schedule`, '.year', { height: 860 });
   await shoot('editor', editor, '.preview .year', { height: 1000, at: '#schedule' });
   await shoot('editor-dark', editor, '.preview .year', { height: 900, scheme: 'dark' });
-  await shoot('ledger', '/ui/ledger?state=all', 'table.ledger tbody tr', { height: 700 });
+  await shoot('ledger', '/ui/ledger', 'table.ledger tbody tr', { height: 700 });
   await shoot('settings', '/ui/settings', '.card .facts', { height: 900 });
   await shoot('phone', '/ui/jobs', 'table.jobs tbody tr', { width: 390, height: 800 });
   target.stop();

@@ -244,7 +244,7 @@ impl Yard {
             if in_time {
                 return Ok(Fired { began, settled, used });
             }
-            lead = lead * 2;
+            lead *= 2;
         }
         bail!("the machine is too slow: {nodes} nodes and {count} jobs were never ready in time")
     }

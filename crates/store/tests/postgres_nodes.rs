@@ -175,7 +175,9 @@ async fn of_two_outcomes_that_come_together_the_one_with_a_lease_counts() {
     let new = loop {
         match a.claim_due(world.after(1), world.after(1), 1000).await {
             Ok(claimed) if !claimed.claims.is_empty() => break claimed.claims,
-            _ => drop(tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await),
+            _ => {
+                let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
+            }
         }
     };
     assert_eq!(new[0].id, old[0].id);

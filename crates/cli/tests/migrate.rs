@@ -57,7 +57,8 @@ fn migrate_until(data: &Path, url: &str, more: &[&str], word: &str) -> Child {
             return process;
         }
     }
-    panic!("it never said '{word}': {seen:#?}");
+    let ended = process.wait().expect("waited for");
+    panic!("it never said '{word}' and ended with {ended}: {seen:#?}");
 }
 
 fn kill(mut process: Child) {

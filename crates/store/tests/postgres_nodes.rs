@@ -156,6 +156,38 @@ async fn a_node_that_lost_its_lease_settles_nothing() {
     }
 }
 
+/// A node that lost its lease and claimed the same again brings both outcomes at once.
+#[tokio::test]
+async fn of_two_outcomes_that_come_together_the_one_with_a_lease_counts() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.minutely()).await;
+    let [a, _b] = nodes(&world, &backend).await;
+    let old = claim(&*a, &world).await;
+    assert!(old[0].ticket.begin());
+    backend
+        .execute(
+            "UPDATE executions SET claimed_by = NULL WHERE claimed_by IN (SELECT epoch FROM nodes WHERE name = 'a');
+             DELETE FROM nodes WHERE name = 'a'",
+        )
+        .await;
+    let mut bell = a.bell().listen();
+    let new = loop {
+        match a.claim_due(world.after(1), world.after(1), 1000).await {
+            Ok(claimed) if !claimed.claims.is_empty() => break claimed.claims,
+            _ => {
+                let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
+            }
+        }
+    };
+    assert_eq!(new[0].id, old[0].id);
+    assert!(new[0].ticket.begin());
+    a.settle(vec![world.attempted(&old[0], false), world.attempted(&new[0], true)]).await.expect("settled");
+    let job = world.job("job").await.job;
+    assert_eq!((job.counters.executions, job.counters.failures), (1, 0), "the lost one does not count");
+    assert_eq!(world.ledger().await.len(), 1);
+}
+
 /// A settlement that is committed while its connection breaks is tried again, by a node that did not hear of it.
 #[tokio::test]
 async fn a_settlement_that_comes_again_leaves_the_next_attempt_alone() {

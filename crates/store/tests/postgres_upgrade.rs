@@ -33,7 +33,11 @@ async fn an_older_node_goes_on_while_a_newer_one_starts() {
     let old = backend.node_held_at(BEFORE, "old", keyring(), clock.clone()).await.expect("the store opens");
     assert_eq!(backend.query("SELECT version FROM punctual_schema").await, 1);
     let world = World::new(&backend).await;
-    assert_eq!(backend.query("SELECT version FROM punctual_schema").await, NEWEST, "the world's own node is new");
+    assert_eq!(
+        backend.query("SELECT version FROM punctual_schema").await,
+        NEWEST,
+        "the world's own node is new"
+    );
     for n in 0..20 {
         world.put(&format!("job{n}"), world.once_in(0)).await;
     }

@@ -26,7 +26,7 @@ use self::yard::Yard;
 use super::bare::HttpClient;
 use super::report::{Line, Spread};
 use super::sinks::HttpSink;
-use super::target::Target;
+use super::target::{Arrival, Target};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -167,7 +167,7 @@ struct Herd {
 async fn herd(yard: &Yard, nodes: u32, jobs: u32) -> anyhow::Result<Herd> {
     let sink = HttpSink::start(OK, None).await?;
     let fired = yard.fire(nodes, jobs, &|begin, _| begin, sink.address).await?;
-    let client = HttpClient::new(&sink, None)?;
+    let client = sink.client(None)?;
     let began = SystemClock.now();
     call(&client, jobs, nodes * CALLS_PER_NODE).await?;
     Ok(Herd {
@@ -186,8 +186,10 @@ async fn steady(yard: &Yard, nodes: u32, rate: u32, seconds: u32) -> anyhow::Res
     let target = Target::start().await?;
     let step = jiff::SignedDuration::from_secs(1) / i32::try_from(rate)?;
     let due = |begin: Timestamp, i: u32| begin + step * i32::try_from(i).unwrap_or(i32::MAX);
+    target.expect(usize::try_from(rate * seconds)?);
     let fired = yard.fire(nodes, rate * seconds, &due, target.address).await?;
-    Ok(Steady { lateness: target.lateness(), used: fired.used })
+    let arrivals = target.all().await;
+    Ok(Steady { lateness: Spread::new(arrivals.iter().map(Arrival::lateness).collect()), used: fired.used })
 }
 
 fn rate(count: u32, began: Timestamp, ended: Timestamp) -> f64 {

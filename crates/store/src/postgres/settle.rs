@@ -40,7 +40,8 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     for attempted in attempts {
         let id = attempted.id.0;
         // A settlement that was committed, of which we did not hear, comes a second time; its retry may be claimed by now.
-        let mine = held.remove(&id).filter(|_| !work.shared.tickets.is_replaced(id, &attempted.ticket));
+        let is_replaced = work.shared.tickets.is_replaced(id, &attempted.ticket);
+        let mine = if is_replaced { None } else { held.remove(&(id, attempted.ticket.epoch())) };
         let Some((row, own)) = mine else {
             if attempted.ticket.epoch() == Some(work.epoch) {
                 // Its job was deleted, which the ledger knows already; or this was settled before.
@@ -85,11 +86,12 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     settlements.write(work, &jobs).await
 }
 
-/// The executions that are held by whoever began them, with their own definitions; and their jobs. All of it held on to.
-async fn load(
-    work: &Work<'_>,
-    attempts: &[Attempted],
-) -> Outcome<(HashMap<i64, JobRow>, HashMap<i64, (ExecutionRow, Option<String>)>)> {
+/// Executions with their own definitions, by number and by the epoch that holds them: a node that lost its lease and has
+/// claimed the same again may bring both outcomes at once.
+type Holdings = HashMap<(i64, Option<i64>), (ExecutionRow, Option<String>)>;
+
+/// The executions that are held by whoever began them, and their jobs. All of it held on to.
+async fn load(work: &Work<'_>, attempts: &[Attempted]) -> Outcome<(HashMap<i64, JobRow>, Holdings)> {
     let ids: Vec<i64> = attempts.iter().map(|attempted| attempted.id.0).collect();
     let epochs: Vec<i64> =
         attempts.iter().map(|attempted| attempted.ticket.epoch().unwrap_or_default()).collect();
@@ -116,9 +118,10 @@ async fn load(
     let (mut found, mut held) = (HashMap::new(), HashMap::new());
     for row in &rows {
         let job = jobs::read(row)?;
-        let execution = executions::read(row, jobs::WIDTH)?.row;
+        let read = executions::read(row, jobs::WIDTH)?;
         found.insert(job.id, job);
-        held.insert(execution.id, (execution, row.try_get(jobs::WIDTH + executions::WIDTH)?));
+        let definition = row.try_get(jobs::WIDTH + executions::WIDTH)?;
+        held.insert((read.row.id, read.holder), (read.row, definition));
     }
     Ok((found, held))
 }

@@ -277,7 +277,8 @@ impl Store for SqliteStore {
             .run(move |work| {
                 let id = execution.job.0;
                 if jobs::by_id(work.db, id)?.is_some() {
-                    executions::insert(work.db, &execution, false, false)?;
+                    let new = executions::New { execution, ahead: false, claimed: false };
+                    executions::insert(work.db, std::iter::once(&new))?;
                     work.ring = true;
                 } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                     let now = execution.wake_at.unwrap_or(execution.occurrence.at);

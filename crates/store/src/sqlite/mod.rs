@@ -225,6 +225,21 @@ impl Store for SqliteStore {
         self.readers.run(move |db, shared| jobs::job(db, shared, &path, &name)).await
     }
 
+    async fn job_in_collection(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+        let (path, name) = (collection.clone(), name.to_owned());
+        // One way to a reader and back instead of two.
+        self.readers
+            .run(move |db, shared| {
+                let Some(collection) = collections::collection(db, &path)? else { return Ok(None) };
+                Ok(Some((collection, jobs::job(db, shared, &path, &name)?)))
+            })
+            .await
+    }
+
     async fn jobs(
         &self,
         collection: &CollectionPath,

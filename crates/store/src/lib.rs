@@ -387,6 +387,17 @@ pub trait Store: Send + Sync + 'static {
     /// A job, by its name in any case.
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>>;
 
+    /// A collection, and one of its jobs: what a change of the job is decided by. `None` where the collection is not
+    /// there. A change that comes between the two questions is found out when the decision is written.
+    async fn job_in_collection(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+        let Some(found) = self.collection(collection).await? else { return Ok(None) };
+        Ok(Some((found, self.job(collection, name).await?)))
+    }
+
     /// Jobs of a collection, sorted by name in any case; `None` where the collection is not there.
     async fn jobs(
         &self,

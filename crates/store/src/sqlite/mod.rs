@@ -230,6 +230,21 @@ impl Store for SqliteStore {
         self.readers.run(move |db, shared| jobs::job(db, shared, &path, &name)).await
     }
 
+    async fn job_in_collection(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+        let (path, name) = (collection.clone(), name.to_owned());
+        // One way to a reader and back instead of two.
+        self.readers
+            .run(move |db, shared| {
+                let Some(collection) = collections::collection(db, &path)? else { return Ok(None) };
+                Ok(Some((collection, jobs::job(db, shared, &path, &name)?)))
+            })
+            .await
+    }
+
     async fn jobs(
         &self,
         collection: &CollectionPath,
@@ -282,7 +297,8 @@ impl Store for SqliteStore {
             .run(move |work| {
                 let id = execution.job.0;
                 if jobs::by_id(work.db, id)?.is_some() {
-                    executions::insert(work.db, &execution, false, false)?;
+                    let new = executions::New { execution, ahead: false, claimed: false };
+                    executions::insert(work.db, std::iter::once(&new))?;
                     work.ring = true;
                 } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                     let now = execution.wake_at.unwrap_or(execution.occurrence.at);

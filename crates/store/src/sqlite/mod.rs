@@ -11,9 +11,11 @@
 //!
 //! # What is only in memory
 //!
-//! `tickets` (who has begun what), [`KnownJobs`](crate::known::KnownJobs) (definitions that were read already) and the hints of `prune` and
-//! `filing`. None of it has to survive: after a crash, claims are handed out again.
+//! `tickets` (who has begun what), `at_hand` (rows that a settlement will need), [`KnownJobs`](crate::known::KnownJobs)
+//! (definitions that were read already), the tails of `filing` and the hints of `prune`. None of it has to survive: after
+//! a crash, claims are handed out again.
 
+mod at_hand;
 mod certificates;
 mod changes;
 mod claims;
@@ -239,8 +241,10 @@ impl Store for SqliteStore {
         // One way to a reader and back instead of two.
         self.readers
             .run(move |db, shared| {
-                let Some(collection) = collections::collection(db, &path)? else { return Ok(None) };
-                Ok(Some((collection, jobs::job(db, shared, &path, &name)?)))
+                let Some(id) = collections::find(db, &path)? else { return Ok(None) };
+                let stored = collections::by_id(db, id)?;
+                let job = jobs::job_of(db, shared, id, stored.collection.path.clone(), &name)?;
+                Ok(Some((stored, job)))
             })
             .await
     }
@@ -298,7 +302,7 @@ impl Store for SqliteStore {
                 let id = execution.job.0;
                 if jobs::by_id(work.db, id)?.is_some() {
                     let new = executions::New { execution, ahead: false, claimed: false };
-                    executions::insert(work.db, std::iter::once(&new))?;
+                    executions::insert(work, std::iter::once(&new))?;
                     work.ring = true;
                 } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                     let now = execution.wake_at.unwrap_or(execution.occurrence.at);

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::at_hand::AtHand;
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::revisions::Revisions;
@@ -44,8 +45,12 @@ pub(super) struct Work<'a> {
     pub(super) sealer: &'a Sealer,
     /// Definitions that need not be read again.
     pub(super) known: &'a mut KnownJobs,
+    /// Rows that need not be read again.
+    pub(super) at_hand: &'a mut AtHand,
     /// What retention has to look at.
     pub(super) sweeper: &'a mut Sweeper,
+    /// What of history and ledger is not filed yet.
+    pub(super) filing: &'a mut Filing,
     /// Gives every change a revision of its own.
     pub(super) revisions: &'a mut Revisions,
     /// What the change counts.
@@ -156,6 +161,7 @@ struct Desk {
     /// `None` after a fault of the connection: the next group opens a new one.
     db: Option<Connection>,
     known: KnownJobs,
+    at_hand: AtHand,
     sweeper: Sweeper,
     filing: Filing,
     revisions: Revisions,
@@ -168,6 +174,7 @@ impl Writer {
         let desk = Desk {
             db: Some(db),
             known: KnownJobs::default(),
+            at_hand: AtHand::default(),
             sweeper: Sweeper::default(),
             filing: Filing::default(),
             revisions: Revisions::default(),
@@ -289,10 +296,10 @@ impl Desk {
     fn run_group(
         &mut self,
         shared: &Shared,
-        group: &mut impl Iterator<Item = Box<dyn Change>>,
+        group: &mut impl ExactSizeIterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, sweeper, filing, revisions, troubled } = self else {
+        let Self { db: Some(db), known, at_hand, sweeper, filing, revisions, troubled } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work = Work {
@@ -301,7 +308,9 @@ impl Desk {
             tickets: &shared.tickets,
             sealer: &shared.sealer,
             known,
+            at_hand,
             sweeper,
+            filing,
             revisions,
             tallies: Tallies::default(),
             ring: false,
@@ -309,11 +318,15 @@ impl Desk {
         let mut tallies = Tallies::default();
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
         let before = db.total_changes();
+        // A change that is alone needs no savepoint, for which SQLite would copy every page before it is changed.
+        let single = group.len() == 1;
         execute("BEGIN IMMEDIATE")?;
         for change in group {
             let mark = shared.tickets.mark();
             let rung = work.ring;
-            execute("SAVEPOINT change")?;
+            if !single {
+                execute("SAVEPOINT change")?;
+            }
             let mut answer = change.run(&mut work);
             let fault = answer.fault();
             let alone = fault.as_ref().is_none_or(|fault| !db.is_autocommit() && !fault.spoils_connection());
@@ -322,17 +335,24 @@ impl Desk {
                 return Err(fault.unwrap_or_else(|| Error::Failed("a change was lost".to_owned()).into()));
             }
             if fault.is_some() {
-                execute("ROLLBACK TO change")?;
+                execute(if single { "ROLLBACK" } else { "ROLLBACK TO change" })?;
                 work.known.forget_all();
+                work.at_hand.clear();
+                work.filing.forget();
                 work.ring = shared.tickets.roll_back(mark) || rung;
                 work.tallies = Tallies::default();
             } else {
                 tallies.take(&mut work.tallies);
             }
+            let failed = fault.is_some();
             finished.push((answer, fault));
-            execute("RELEASE change")?;
+            match (single, failed) {
+                (false, _) => execute("RELEASE change")?,
+                (true, true) => return Ok(work.ring),
+                (true, false) => 0,
+            };
         }
-        filing.step(db)?;
+        work.filing.step(db)?;
         counted::write(&mut tallies, db)?;
         work.revisions.write(db)?;
         execute("COMMIT")?;
@@ -346,6 +366,7 @@ impl Desk {
     /// Leaves nothing of a group that failed.
     fn give_up(&mut self, fault: &Fault) {
         self.known.forget_all();
+        self.at_hand.clear();
         self.filing.forget();
         self.revisions.forget();
         let Some(db) = &self.db else { return };

@@ -3,7 +3,7 @@
 //! # The way through
 //!
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
-//! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
+//! to the `readers`; `checkpoints` works what was committed into the file. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
 //! `filing` (both by job), `search` (all jobs), `certificates`, `tallies`, `prune`, `snapshot`, `keys`, `moves` (whether it
 //! was moved away), `source` (what is read for that), and `unsealed` for stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
@@ -18,6 +18,7 @@
 mod at_hand;
 mod certificates;
 mod changes;
+mod checkpoints;
 mod claims;
 mod collections;
 mod columns;

@@ -71,8 +71,11 @@ fn at_one_moment<T>(db: &Connection, read: impl FnOnce(&Connection) -> Outcome<T
     let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
     execute("BEGIN")?;
     let outcome = read(db);
-    execute("COMMIT")?;
-    outcome
+    let ended = execute("COMMIT");
+    // What the read ran into says more than what followed from it.
+    let read = outcome?;
+    ended?;
+    Ok(read)
 }
 
 fn open(path: &Path) -> Outcome<Connection> {

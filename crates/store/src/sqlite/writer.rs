@@ -16,6 +16,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::at_hand::AtHand;
+use super::checkpoints::Checkpoints;
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::revisions::Revisions;
@@ -165,6 +166,7 @@ struct Desk {
     sweeper: Sweeper,
     filing: Filing,
     revisions: Revisions,
+    checkpoints: Checkpoints,
     /// Whether changes could not be committed lately.
     troubled: bool,
 }
@@ -178,6 +180,7 @@ impl Writer {
             sweeper: Sweeper::default(),
             filing: Filing::default(),
             revisions: Revisions::default(),
+            checkpoints: Checkpoints::default(),
             troubled: false,
         };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
@@ -237,6 +240,7 @@ impl Writer {
 
     fn commit_group(&self, desk: &mut Desk, group: Vec<Box<dyn Change>>) {
         let shared = &*self.shared;
+        let before = desk.changes();
         let start = shared.tickets.mark();
         let mut group = group.into_iter();
         let mut finished = Vec::with_capacity(group.len());
@@ -251,6 +255,8 @@ impl Writer {
                     let refused = fault.map(|fault| fault.tell(&shared.path));
                     answer.send(refused.as_ref().map_or(Ok(()), Err), shared);
                 }
+                // A connection that was opened meanwhile has begun to count anew.
+                desk.checkpoints.committed(desk.changes().saturating_sub(before), &self.shared);
             }
             Err(fault) => {
                 desk.give_up(&fault);
@@ -281,6 +287,11 @@ impl Writer {
 }
 
 impl Desk {
+    /// How many rows the connection has changed.
+    fn changes(&self) -> u64 {
+        self.db.as_ref().map_or(0, Connection::total_changes)
+    }
+
     /// Sees to it that there is a connection.
     fn open(&mut self, shared: &Shared) -> Outcome<()> {
         if self.db.is_none() {
@@ -299,7 +310,7 @@ impl Desk {
         group: &mut impl ExactSizeIterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, at_hand, sweeper, filing, revisions, troubled } = self else {
+        let Self { db: Some(db), known, at_hand, sweeper, filing, revisions, troubled, .. } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work = Work {

@@ -10,6 +10,7 @@ use tokio_postgres::types::ToSql;
 
 use super::columns::{code, coded, instant_of, instant_or_none, key, number};
 use super::fault::Outcome;
+use super::sight::Columns;
 use super::work::Work;
 use crate::codec::{Coded, from_json, ticks};
 use crate::{LedgerQuery, StoredLedger};
@@ -65,10 +66,15 @@ pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
 }
 
 /// See [`Store::ledger`](crate::Store::ledger).
-pub(super) async fn ledger(work: &Work<'_>, query: &LedgerQuery, top: u32) -> Outcome<Vec<StoredLedger>> {
+pub(super) async fn ledger(
+    work: &Work<'_>,
+    query: &LedgerQuery,
+    sight: Option<&str>,
+    top: u32,
+) -> Outcome<Vec<StoredLedger>> {
     let mut found = Vec::new();
-    for walk in walks(work, query).await? {
-        walk.read(work, query, top, &mut found).await?;
+    for walk in walks(work, query, sight).await? {
+        walk.read(work, query, sight, top, &mut found).await?;
     }
     found.sort_by_key(|entry| std::cmp::Reverse((entry.entry.due_at, entry.serial)));
     found.truncate(top as usize);
@@ -84,7 +90,7 @@ enum Walk {
 }
 
 /// Which walks answer a question; a name that was used again leads to several.
-async fn walks(work: &Work<'_>, query: &LedgerQuery) -> Outcome<Vec<Walk>> {
+async fn walks(work: &Work<'_>, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Vec<Walk>> {
     if let Some(path) = &query.collection {
         let matches = query.subscription.as_ref().is_none_or(|name| key(name) == key(&path.subscription));
         if !matches {
@@ -101,11 +107,17 @@ async fn walks(work: &Work<'_>, query: &LedgerQuery) -> Outcome<Vec<Walk>> {
         let jobs = work.ids(sql, &[&collections, &key(name)]).await?;
         return Ok(jobs.into_iter().map(Walk::Job).collect());
     }
-    let Some(subscription) = &query.subscription else { return Ok(vec![Walk::Everything]) };
-    let sql = "SELECT id FROM collections WHERE subscription_key = $1 LIMIT $2";
-    let collections = work.ids(sql, &[&key(subscription), &(FEW_COLLECTIONS + 1)]).await?;
+    if query.subscription.is_none() && sight.is_none() {
+        return Ok(vec![Walk::Everything]);
+    }
+    let subscription = query.subscription.as_deref().map(key);
+    let sql = format!(
+        "SELECT id FROM collections WHERE ($1::text IS NULL OR subscription_key = $1) AND {} LIMIT $2",
+        Columns::COLLECTION.seen(3)
+    );
+    let collections = work.ids(&sql, &[&subscription, &(FEW_COLLECTIONS + 1), &sight]).await?;
     if collections.len() as i64 > FEW_COLLECTIONS {
-        return Ok(vec![Walk::Subscription(key(subscription))]);
+        return Ok(vec![subscription.map_or(Walk::Everything, Walk::Subscription)]);
     }
     Ok(collections.into_iter().map(Walk::Collection).collect())
 }
@@ -120,6 +132,7 @@ impl Walk {
         &self,
         work: &Work<'_>,
         query: &LedgerQuery,
+        sight: Option<&str>,
         top: u32,
         found: &mut Vec<StoredLedger>,
     ) -> Outcome<()> {
@@ -167,6 +180,11 @@ impl Walk {
         };
         if let Some(column) = condition {
             let _ = write!(sql, " AND {column} = ${}", values.len());
+        }
+        if sight.is_some() {
+            values.push(&sight);
+            let seen = Columns::COLLECTION.seen(values.len());
+            let _ = write!(sql, " AND l.collection_id IN (SELECT id FROM collections WHERE {seen})");
         }
         sql.push_str(" ORDER BY l.due_at DESC, l.serial DESC LIMIT $3");
 

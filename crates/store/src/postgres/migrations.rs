@@ -11,7 +11,8 @@ use tokio_postgres::Client;
 use super::fault::Outcome;
 use crate::Error;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_initial.sql"), include_str!("migrations/0002_register.sql")];
 
 /// Runs what was not run yet. Refuses databases of other programs and of newer versions before anything is written.
 pub(super) async fn run(client: &mut Client, place: &str) -> Outcome<()> {

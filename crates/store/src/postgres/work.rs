@@ -1,8 +1,10 @@
 //! One transaction, and what it leads to when it is committed.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use access::Note;
 use deadpool_postgres::{Client, Transaction};
 use model::{HistoryEntry, LedgerEntry};
 use tokio_postgres::types::ToSql;
@@ -10,7 +12,7 @@ use tokio_postgres::{IsolationLevel, Row};
 
 use super::fault::{Fault, Kind, Outcome};
 use super::pulse::CHANNEL;
-use super::{Shared, history, ledger, revocation, tallies};
+use super::{Shared, audit, history, ledger, revocation, tallies};
 use crate::tallies::Tallies;
 use crate::{Error, Result};
 
@@ -29,6 +31,8 @@ pub(super) struct Work<'a> {
     pub(super) ledger: Vec<(i64, LedgerEntry)>,
     /// What the transaction counts.
     pub(super) tallies: Tallies,
+    /// What is noted with it.
+    pub(super) notes: Vec<Arc<Note>>,
     /// Whether something may be due earlier than before.
     pub(super) ring: bool,
     /// Whether other nodes should know at once.
@@ -57,6 +61,7 @@ impl<'a> Work<'a> {
             history: Vec::new(),
             ledger: Vec::new(),
             tallies: Tallies::default(),
+            notes: Vec::new(),
             ring: false,
             tell: false,
         }
@@ -99,6 +104,7 @@ impl<'a> Work<'a> {
             let word = format!("due {}", self.epoch);
             self.query("SELECT pg_notify($1, $2)", &[&CHANNEL, &word]).await?;
         }
+        audit::insert(&mut self).await?;
         let Self { transaction, shared, ring, .. } = self;
         transaction.commit().await.map_err(|error| match Fault::from(error) {
             fault if fault.kind() == Kind::Away => Fault::Told(Error::Unavailable(format!(
@@ -202,6 +208,19 @@ macro_rules! change {
     };
 }
 
+/// The same for a change that is noted where it is made: `noted!(store, work => expression)`.
+macro_rules! noted {
+    ($store:expr, $work:ident => $body:expr) => {
+        $crate::postgres::work::change!(&$store.shared, $work => async {
+            let done = $body.await?;
+            if $crate::register::Made::is_made(&done) {
+                $work.notes.extend($store.behalf.note.clone());
+            }
+            $crate::postgres::fault::Outcome::Ok(done)
+        })
+    };
+}
+
 /// Reads, all of it as of one moment: `read!(shared, work => expression)`.
 macro_rules! read {
     ($shared:expr, $work:ident => $body:expr) => {
@@ -238,4 +257,4 @@ macro_rules! rounds {
     }};
 }
 
-pub(super) use {change, read, rounds};
+pub(super) use {change, noted, read, rounds};

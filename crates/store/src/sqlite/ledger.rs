@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 use super::columns::{instant_of, instant_or_none};
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
+use super::sight::Columns;
 use super::writer::Work;
 use crate::codec::{Coded, from_json, key, ticks};
 use crate::{LedgerQuery, StoredLedger};
@@ -48,10 +49,15 @@ pub(super) fn insert(work: &mut Work<'_>, collection: i64, entry: &LedgerEntry) 
 }
 
 /// See [`Store::ledger`](crate::Store::ledger).
-pub(super) fn ledger(db: &Connection, query: &LedgerQuery, top: u32) -> Outcome<Vec<StoredLedger>> {
+pub(super) fn ledger(
+    db: &Connection,
+    query: &LedgerQuery,
+    sight: Option<&str>,
+    top: u32,
+) -> Outcome<Vec<StoredLedger>> {
     let mut found = Vec::new();
-    for walk in walks(db, query)? {
-        walk.read(db, query, top, &mut found)?;
+    for walk in walks(db, query, sight)? {
+        walk.read(db, query, sight, top, &mut found)?;
     }
     found.sort_by_key(|entry| std::cmp::Reverse((entry.entry.due_at, entry.serial)));
     found.truncate(top as usize);
@@ -70,7 +76,7 @@ enum Walk {
 }
 
 /// Which walks answer a question; a name that was used again leads to several.
-fn walks(db: &Connection, query: &LedgerQuery) -> Outcome<Vec<Walk>> {
+fn walks(db: &Connection, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Vec<Walk>> {
     if let Some(path) = &query.collection {
         let matches = query.subscription.as_ref().is_none_or(|name| key(name) == key(&path.subscription));
         let collections = if matches { collections_ever(db, path)? } else { Vec::new() };
@@ -89,14 +95,19 @@ fn walks(db: &Connection, query: &LedgerQuery) -> Outcome<Vec<Walk>> {
         }
         return Ok(walks);
     }
-    let Some(subscription) = &query.subscription else { return Ok(vec![Walk::Everything]) };
-    let mut statement =
-        db.prepare_cached("SELECT id FROM collections WHERE subscription_key = ?1 LIMIT ?2")?;
+    if query.subscription.is_none() && sight.is_none() {
+        return Ok(vec![Walk::Everything]);
+    }
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT id FROM collections WHERE (?1 IS NULL OR subscription_key = ?1) AND (?3 IS NULL OR {}) LIMIT ?2",
+        Columns::COLLECTION.seen("?3")
+    ))?;
+    let subscription = query.subscription.as_deref().map(key);
     let collections: Vec<i64> = statement
-        .query_map(params![key(subscription), FEW_COLLECTIONS as i64 + 1], |row| row.get(0))?
+        .query_map(params![subscription, FEW_COLLECTIONS as i64 + 1, sight], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     if collections.len() > FEW_COLLECTIONS {
-        return Ok(vec![Walk::Subscription(key(subscription))]);
+        return Ok(vec![subscription.map_or(Walk::Everything, Walk::Subscription)]);
     }
     Ok(collections.into_iter().map(Walk::Collection).collect())
 }
@@ -130,6 +141,7 @@ impl Walk {
         &self,
         db: &Connection,
         query: &LedgerQuery,
+        sight: Option<&str>,
         top: u32,
         found: &mut Vec<StoredLedger>,
     ) -> Outcome<()> {
@@ -189,6 +201,11 @@ impl Walk {
                 sql.push_str(" AND l.job_id = ?");
                 values.push((*id).into());
             }
+        }
+        if let Some(sight) = sight {
+            let seen = Columns::COLLECTION.seen("?");
+            let _ = write!(sql, " AND l.collection_id IN (SELECT id FROM collections WHERE {seen})");
+            values.push(sight.to_owned().into());
         }
         let _ = write!(sql, " ORDER BY {at} DESC, {number} DESC LIMIT ?");
         values.push(i64::from(top).into());

@@ -32,6 +32,11 @@ impl Grants {
         Self(roles.into_iter().collect())
     }
 
+    /// The roles, one by one.
+    pub fn roles(&self) -> impl Iterator<Item = (Role, &Scope)> {
+        self.0.iter().map(|(role, scope)| (*role, scope))
+    }
+
     /// Everything.
     pub fn all() -> Self {
         Self::new([(Role::Owner, Scope::Root)])

@@ -5,6 +5,7 @@ import { connect, retry, watch } from './live.js';
 import { button, empty, icon, link, loading, say } from './parts/basics.js';
 import { ask, toast } from './parts/dialogs.js';
 import { address, go, start } from './router.js';
+import { enter, leaveButton } from './session.js';
 import { startTicking } from './time.js';
 
 /** From the first segment of an address to its page. */
@@ -17,6 +18,7 @@ const PAGES = {
   'new-job': () => import('./pages/editor.js'),
   edit: () => import('./pages/editor.js'),
   ledger: () => import('./pages/ledger.js'),
+  audit: () => import('./pages/audit.js'),
   settings: () => import('./pages/settings.js'),
 };
 const NAVIGATION = [
@@ -24,6 +26,7 @@ const NAVIGATION = [
   ['jobs', 'Jobs', '/ui/jobs'],
   ['collections', 'Collections', '/ui/collections'],
   ['ledger', 'Ledger', '/ui/ledger'],
+  ['audit', 'Audit', '/ui/audit'],
   ['settings', 'Settings', '/ui/settings'],
 ];
 /** Which entry of the navigation a page belongs to. */
@@ -90,6 +93,7 @@ const SHORTCUTS = [
   ['g j', 'jobs'],
   ['g c', 'collections'],
   ['g l', 'ledger'],
+  ['g a', 'audit'],
   ['g s', 'settings'],
   ['?', 'this help'],
   ['Esc', 'close what is open'],
@@ -130,6 +134,7 @@ function shortcut(event) {
     gj: '/ui/jobs',
     gc: '/ui/collections',
     gl: '/ui/ledger',
+    ga: '/ui/audit',
     gs: '/ui/settings',
     n: '/ui/new-job',
   };
@@ -174,6 +179,7 @@ document
     link([icon('plus'), h('span', {}, 'New job')], '/ui/new-job', { class: 'button primary' }),
     button('', { icon: 'sun', title: 'Light or dark', onclick: toggleTheme }),
     button('', { icon: 'help', title: 'Keyboard shortcuts', onclick: help }),
+    leaveButton(),
   );
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
@@ -183,7 +189,9 @@ addEventListener('keydown', shortcut);
 addEventListener('unhandledrejection', (event) => {
   if (event.reason?.name !== 'AbortError') toast(String(event.reason?.message ?? event.reason), { kind: 'bad' });
 });
-watch(connection);
-connect();
-startTicking();
-start(show);
+enter(() => {
+  watch(connection);
+  connect();
+  startTicking();
+  start(show);
+});

@@ -6,7 +6,8 @@
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `overviews`
 //! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
-//! pages, and about pages of others.
+//! pages, and about pages of others; `roles` is about who may do what, and what is noted of it,
+//! `sessions` about browsers that are signed in, `issuers` about tokens of others.
 
 mod described;
 mod door;
@@ -14,6 +15,7 @@ mod enum_case;
 mod groups;
 mod headers;
 mod imports;
+mod issuers;
 mod limits;
 mod lists;
 mod mutated;
@@ -24,7 +26,9 @@ mod portal;
 mod previews;
 mod races;
 mod rates;
+mod roles;
 mod searches;
+mod sessions;
 mod settings;
 mod surroundings;
 mod switched;

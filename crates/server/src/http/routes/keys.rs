@@ -1,5 +1,6 @@
 //! Keys: which there are, and another in their place.
 
+use access::Act;
 use axum::http::Method;
 use serde_json::{Value, json};
 use store::KeyUse;
@@ -11,7 +12,9 @@ use crate::keys::Standing;
 
 pub(super) async fn keys(app: &App, call: &Call) -> Answered {
     if call.method == Method::POST {
-        return Ok(Answer::json(202, write(&app.keys.rotate(&*app.store).await?)));
+        let standing = app.keys.rotate(&*app.store).await?;
+        app.note(Act::RotateKeys, "/api/keys", &serde_json::Value::Null).await?;
+        return Ok(Answer::json(202, write(&standing)));
     }
     Ok(Answer::json(200, write(&app.keys.standing(&*app.store).await?)))
 }

@@ -21,7 +21,7 @@ before(async () => {
       encoding: 'utf8',
     }).trim();
   token = create('ann');
-  server = await startServer(['--config', settings, '--data', data]);
+  server = await startServer(['--config', settings], { data });
   browser = await startBrowser();
 });
 

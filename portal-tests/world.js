@@ -36,12 +36,12 @@ async function until(what, condition, patience = PATIENCE) {
 }
 
 /** A server that runs until `stop`. */
-async function startServer(more = []) {
+async function startServer(more = [], { data = 'punctual-data' } = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'punctual-portal-'));
   const log = fs.openSync(path.join(folder, 'log'), 'w');
   // What the reader's machine adds to the environment must not decide what the server does.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PUNCTUAL_')));
-  const child = spawn(process.env.BINARY, ['serve', '--listen', '127.0.0.1:0', '--data', 'punctual-data', ...more], {
+  const child = spawn(process.env.BINARY, ['serve', '--listen', '127.0.0.1:0', '--data', data, ...more], {
     stdio: ['ignore', 'pipe', log],
     cwd: folder,
     env,

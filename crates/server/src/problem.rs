@@ -149,6 +149,16 @@ impl Problem {
         self.code == DENIED
     }
 
+    /// 404: what may not be seen is answered as if it were not there.
+    pub fn missing(scope: &Scope) -> Self {
+        match scope {
+            Scope::Root => Self::no_path("/"),
+            Scope::Subscription(id) => Self::no_subscription(id),
+            Scope::Group(path) => Self::no_group(&path.name),
+            Scope::Collection(path) => Self::no_collection(&path.group, &path.name),
+        }
+    }
+
     /// 404: the resource manager's answer to a subscription that is not there.
     pub fn no_subscription(id: &str) -> Self {
         Self::new(404, "SubscriptionNotFound", format!("The subscription '{id}' could not be found."))

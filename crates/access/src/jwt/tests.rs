@@ -1,9 +1,12 @@
-//! Tokens that are right, and all the ways to be wrong. Signatures are made with ring, so nothing here is recorded.
+//! Tokens that are right, and all the ways to be wrong. Signatures are made with ring, so nothing here is recorded; ring
+//! makes no RSA keys, so the one in `rsa_of_tests.txt` is there for these tests alone.
 
+use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
-    KeyPair as _,
+    KeyPair as _, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RsaEncoding,
+    RsaKeyPair, RsaPublicKeyComponents,
 };
 use serde_json::json;
 
@@ -16,11 +19,18 @@ fn b64(bytes: impl AsRef<[u8]>) -> String {
 }
 
 enum Signer {
+    Rsa(RsaKeyPair, &'static str),
     Ed(Ed25519KeyPair),
     Ec(EcdsaKeyPair, &'static str),
 }
 
 impl Signer {
+    fn rsa(algorithm: &'static str) -> Self {
+        let text: String = include_str!("rsa_of_tests.txt").split_whitespace().collect();
+        let document = STANDARD.decode(text).expect("base64");
+        Self::Rsa(RsaKeyPair::from_pkcs8(&document).expect("a key"), algorithm)
+    }
+
     fn ed() -> Self {
         let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
         Self::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).expect("a key"))
@@ -39,6 +49,7 @@ impl Signer {
 
     fn algorithm(&self) -> &'static str {
         match self {
+            Self::Rsa(_, algorithm) => algorithm,
             Self::Ed(_) => "EdDSA",
             Self::Ec(_, "P-256") => "ES256",
             Self::Ec(..) => "ES384",
@@ -47,6 +58,10 @@ impl Signer {
 
     fn public(&self, kid: &str) -> Value {
         match self {
+            Self::Rsa(pair, _) => {
+                let RsaPublicKeyComponents::<Vec<u8>> { n, e } = pair.public().into();
+                json!({"kty": "RSA", "kid": kid, "use": "sig", "n": b64(n), "e": b64(e)})
+            }
             Self::Ed(pair) => {
                 json!({"kty": "OKP", "crv": "Ed25519", "kid": kid, "x": b64(pair.public_key())})
             }
@@ -61,6 +76,18 @@ impl Signer {
     fn sign(&self, header: &Value, claims: &Value) -> String {
         let signed = format!("{}.{}", b64(header.to_string()), b64(claims.to_string()));
         let signature = match self {
+            Self::Rsa(pair, algorithm) => {
+                let with: &dyn RsaEncoding = match *algorithm {
+                    "RS256" => &RSA_PKCS1_SHA256,
+                    "RS384" => &RSA_PKCS1_SHA384,
+                    "RS512" => &RSA_PKCS1_SHA512,
+                    _ => &RSA_PSS_SHA256,
+                };
+                let mut signature = vec![0; pair.public().modulus_len()];
+                pair.sign(with, &SystemRandom::new(), signed.as_bytes(), &mut signature)
+                    .expect("a signature");
+                signature
+            }
             Self::Ed(pair) => pair.sign(signed.as_bytes()).as_ref().to_vec(),
             Self::Ec(pair, _) => {
                 pair.sign(&SystemRandom::new(), signed.as_bytes()).expect("a signature").as_ref().to_vec()
@@ -108,7 +135,8 @@ fn judged(token: &str, keys: &KeySet) -> Result<Claims, Fault> {
 
 #[test]
 fn good_tokens_are_believed() {
-    for signer in [Signer::ed(), Signer::ec("P-256"), Signer::ec("P-384")] {
+    let rsa = ["RS256", "RS384", "RS512", "PS256"].map(Signer::rsa);
+    for signer in rsa.into_iter().chain([Signer::ed(), Signer::ec("P-256"), Signer::ec("P-384")]) {
         for claims in [
             claims(),
             with("aud", json!(["other", "api://punctual"])),
@@ -178,6 +206,14 @@ fn algorithms_are_the_keys() {
     for algorithm in ["RS256", "PS256", "ES384", "EdDSA"] {
         let token = signer.sign(&json!({"alg": algorithm, "kid": "k"}), &claims());
         assert_eq!(judged(&token, &signer.keys()), Err(Fault::Algorithm), "{algorithm}");
+    }
+    let rsa = Signer::rsa("RS256");
+    for algorithm in ["RS384", "PS256", "ES256", "HS256", "none"] {
+        let token = rsa.sign(&json!({"alg": algorithm, "kid": "k"}), &claims());
+        assert!(
+            matches!(judged(&token, &rsa.keys()), Err(Fault::Algorithm | Fault::Signature)),
+            "{algorithm}"
+        );
     }
     let unsigned = format!("{}.{}.", b64(json!({"alg": "none"}).to_string()), b64(claims().to_string()));
     assert_eq!(judged(&unsigned, &signer.keys()), Err(Fault::Algorithm));

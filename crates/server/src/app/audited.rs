@@ -43,17 +43,15 @@ impl App {
         Ok(self.store.note(self.note_of(act, target, Verdict::Done, detail)).await?)
     }
 
-    /// Whether whoever asks may do something, where only the body tells what it is about.
+    /// Whether whoever asks may do something in a scope; otherwise what they are answered.
     pub(crate) fn require(&self, permission: Permission, scope: &Scope, act: Act) -> Result<()> {
         match self.caller.grants.decide(permission, scope) {
             Decision::Allowed => Ok(()),
-            Decision::Denied => Err(Problem::forbidden(&self.caller.principal, act, permission, scope)),
-            Decision::Hidden => match scope {
-                Scope::Collection(path) => Err(Problem::no_collection(&path.group, &path.name)),
-                Scope::Group(path) => Err(Problem::no_group(&path.name)),
-                Scope::Subscription(id) => Err(Problem::no_subscription(id)),
-                Scope::Root => Err(Problem::forbidden(&self.caller.principal, act, permission, scope)),
-            },
+            // That the server itself is there everybody knows.
+            Decision::Hidden if *scope != Scope::Root => Err(Problem::missing(scope)),
+            Decision::Denied | Decision::Hidden => {
+                Err(Problem::forbidden(&self.caller.principal, act, permission, scope))
+            }
         }
     }
 }

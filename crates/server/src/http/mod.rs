@@ -140,7 +140,7 @@ async fn admit(app: &mut App, resource: &Resource, head: &Parts) -> Result<(), P
     if sight != Sight::All {
         app.store = app.store.seen_by(&sight);
     }
-    let judged = needs::judge(app, &operation, resource);
+    let judged = needs::judge(app, &operation);
     if judged.is_err() {
         note(app, operation.act, head.uri.path(), Verdict::Denied, &Value::Null).await;
     }
@@ -173,7 +173,7 @@ fn source(head: &Parts) -> String {
 async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result<Answer, Problem> {
     let call = prepare(app, resource, request).await?;
     let further = Operation::with_body(&call.resource, &call.method, &call.body);
-    let judged = further.as_ref().map_or(Ok(()), |operation| needs::judge(app, operation, &call.resource));
+    let judged = further.as_ref().map_or(Ok(()), |operation| needs::judge(app, operation));
     let answered = match judged {
         Ok(()) => routes::answer(app, &call).await,
         Err(problem) => Err(problem),

@@ -3,7 +3,7 @@
 //! A resource without a row does not compile. What may not be done is 403, and noted; what may not be seen is answered as
 //! if it were not there.
 
-use access::{Act, Decision, Permission, Scope};
+use access::{Act, Permission, Scope};
 use axum::http::Method;
 use model::{CollectionPath, GroupPath};
 use serde_json::Value;
@@ -169,33 +169,17 @@ fn named_in(query: &Query, job: &str, collection: &str) -> Need {
 }
 
 /// Whether whoever asks may; otherwise what they are answered.
-pub(super) fn judge(app: &App, operation: &Operation, resource: &Resource) -> Result<(), Problem> {
+pub(super) fn judge(app: &App, operation: &Operation) -> Result<(), Problem> {
     let grants = &app.caller.grants;
-    let (decision, scope, permission) = match &operation.need {
-        Need::Nothing | Need::Name => return Ok(()),
-        Need::Sight(scope) if grants.sees(scope) => return Ok(()),
-        Need::Sight(scope) => (Decision::Hidden, scope.clone(), Read),
-        Need::At(permission, scope) => (grants.decide(*permission, scope), scope.clone(), *permission),
-        Need::Somewhere(permission) if grants.allow_somewhere(*permission) => return Ok(()),
-        Need::Somewhere(permission) => (Decision::Denied, Scope::Root, *permission),
-    };
-    match decision {
-        Decision::Allowed => Ok(()),
-        // That the server itself is there everybody knows.
-        Decision::Hidden if scope != Scope::Root => Err(missing(resource, &scope)),
-        Decision::Denied | Decision::Hidden => {
-            Err(Problem::forbidden(&app.caller.principal, operation.act, permission, &scope))
+    match &operation.need {
+        Need::Nothing | Need::Name => Ok(()),
+        Need::Sight(scope) if grants.sees(scope) => Ok(()),
+        Need::Sight(scope) => Err(Problem::missing(scope)),
+        Need::At(permission, scope) => app.require(*permission, scope, operation.act),
+        Need::Somewhere(permission) if grants.allow_somewhere(*permission) => Ok(()),
+        Need::Somewhere(permission) => {
+            Err(Problem::forbidden(&app.caller.principal, operation.act, *permission, &Scope::Root))
         }
-    }
-}
-
-/// The answer to whoever asks for what is not there.
-fn missing(resource: &Resource, scope: &Scope) -> Problem {
-    match (resource, scope) {
-        (_, Scope::Root) => Problem::no_path("/"),
-        (_, Scope::Subscription(subscription)) => Problem::no_subscription(subscription),
-        (_, Scope::Group(path)) => Problem::no_group(&path.name),
-        (_, Scope::Collection(path)) => Problem::no_collection(&path.group, &path.name),
     }
 }
 

@@ -191,15 +191,10 @@ pub(super) async fn prune(work: &Work<'_>, before: Timestamp) -> Outcome<bool> {
         .await?;
     let mut more = chains.len() as i64 == CHAINS;
     for chain in chains {
-        let rows = work
-            .query(
-                // Up to the first that is to be kept.
-                "SELECT serial, hash FROM audit WHERE chain = $1 AND serial < coalesce(
-                     (SELECT min(serial) FROM audit WHERE chain = $1 AND at >= $2), 9223372036854775807)
-                 ORDER BY serial LIMIT $3",
-                &[&chain, &ticks(before), &CHUNK],
-            )
-            .await?;
+        let sql = "SELECT serial, hash, at FROM audit WHERE chain = $1 ORDER BY serial LIMIT $2";
+        let mut rows = work.query(sql, &[&chain, &CHUNK]).await?;
+        let kept = rows.iter().position(|row| row.try_get(2).is_ok_and(|at: i64| at >= ticks(before)));
+        rows.truncate(kept.unwrap_or(rows.len()));
         let Some(last) = rows.last() else { continue };
         let last = link(last, 0)?;
         work.execute("DELETE FROM audit WHERE chain = $1 AND serial <= $2", &[&chain, &last.serial]).await?;

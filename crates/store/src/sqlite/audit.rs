@@ -149,15 +149,12 @@ pub(super) fn of_chain(db: &Connection, chain: i64, after: i64, top: u32) -> Out
 /// See [`Register::prune_audit`](crate::Register::prune_audit). Only what stands at the beginning goes, so that the rest
 /// is a chain.
 pub(super) fn prune(db: &Connection, before: Timestamp) -> Outcome<bool> {
-    let old: Vec<Link> = db
-        .prepare_cached(
-            // Up to the first that is to be kept.
-            "SELECT serial, hash FROM audit WHERE chain = ?1 AND serial < coalesce(
-                 (SELECT min(serial) FROM audit WHERE chain = ?1 AND at >= ?2), 9223372036854775807)
-             ORDER BY serial LIMIT ?3",
-        )?
-        .query_map(params![CHAIN, ticks(before), CHUNK], |row| link(row, 0))?
+    let oldest: Vec<(Link, i64)> = db
+        .prepare_cached("SELECT serial, hash, at FROM audit WHERE chain = ?1 ORDER BY serial LIMIT ?2")?
+        .query_map(params![CHAIN, CHUNK], |row| Ok((link(row, 0)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
+    let old: Vec<Link> =
+        oldest.into_iter().take_while(|(_, at)| *at < ticks(before)).map(|(link, _)| link).collect();
     let Some(last) = old.last() else { return Ok(false) };
     db.prepare_cached("DELETE FROM audit WHERE chain = ?1 AND serial <= ?2")?
         .execute(params![CHAIN, last.serial])?;

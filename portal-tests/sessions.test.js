@@ -26,15 +26,16 @@ before(async () => {
 });
 
 after(async () => {
-  await browser?.close();
+  await browser?.stop();
   await server?.stop();
   fs.rmSync(folder, { recursive: true, force: true });
 });
 
 test('somebody signs in, works and signs out', async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.goto(`${server.url}/ui/audit?days=any`);
+  // The browser writes refusals to the console by itself.
+  const page = await browser.page(server.url, { expected: [/40[13]/] });
+  const context = page.context();
+  await page.goto('/ui/audit?days=any');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await page.getByLabel('Token').fill('pt_wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -49,7 +50,7 @@ test('somebody signs in, works and signs out', async () => {
   assert.deepEqual([cookies[0].httpOnly, cookies[0].sameSite], [true, 'Strict']);
   assert.equal(await page.evaluate(() => document.cookie), '');
   // A change, which needs more than the cookie.
-  await page.goto(`${server.url}/ui/collections`);
+  await page.goto('/ui/collections');
   const made = await page.evaluate(async () => {
     const { call } = await import(document.querySelector('link[href$="/api.js"]').href);
     const path = '/subscriptions/s/resourceGroups/g?api-version=2020-06-01';
@@ -60,13 +61,14 @@ test('somebody signs in, works and signs out', async () => {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   assert.deepEqual(await context.cookies(), []);
+  assert.deepEqual(page.wrong, []);
   await context.close();
 });
 
 test('whoever was signed out elsewhere signs in again', async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.goto(`${server.url}/ui/settings`);
+  const page = await browser.page(server.url, { expected: [/401/] });
+  const context = page.context();
+  await page.goto('/ui/settings');
   await page.getByLabel('Token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Settings' }).waitFor();
@@ -75,6 +77,7 @@ test('whoever was signed out elsewhere signs in again', async () => {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await page.getByLabel('Token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  assert.deepEqual(page.wrong, []);
   await context.close();
 });

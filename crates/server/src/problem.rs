@@ -3,6 +3,9 @@
 use access::{Act, Permission, Principal, Role, Scope};
 use recurrence::Faults;
 
+/// The code of a call that does not say who makes it.
+const UNAUTHENTICATED: &str = "AuthenticationFailed";
+
 /// The code of what whoever asks may not do.
 const DENIED: &str = "AuthorizationFailed";
 
@@ -26,8 +29,6 @@ pub struct Problem {
     pub retry_after: Option<u32>,
     /// The methods that are allowed.
     pub allow: Option<&'static str>,
-    /// What is asked of whoever is not known.
-    pub challenge: Option<&'static str>,
 }
 
 /// One fault of a document of resources.
@@ -51,7 +52,6 @@ impl Problem {
             details: Vec::new(),
             retry_after: None,
             allow: None,
-            challenge: None,
         }
     }
 
@@ -114,21 +114,32 @@ impl Problem {
     /// 401: nobody says who asks.
     pub fn unauthenticated() -> Self {
         let message = "The call does not say who makes it; send a token: 'Authorization: Bearer …'.";
-        let challenge = Some("Bearer realm=\"punctual\"");
-        Self { challenge, ..Self::new(401, "AuthenticationFailed", message) }
+        Self::new(401, UNAUTHENTICATED, message)
     }
 
     /// 401: a token that is not believed.
     pub fn bad_token(why: &str) -> Self {
-        let message = format!("The token of the call is not accepted: {why}.");
-        let challenge = Some("Bearer realm=\"punctual\", error=\"invalid_token\"");
-        Self { challenge, ..Self::new(401, "InvalidAuthenticationToken", message) }
+        Self::new(401, "InvalidAuthenticationToken", format!("The token of the call is not accepted: {why}."))
     }
 
     /// 401: a token whose time is over.
     pub fn expired_token() -> Self {
         let problem = Self::bad_token("it has expired");
         Self { code: "ExpiredAuthenticationToken", ..problem }
+    }
+
+    /// Whether nobody says who asks, which is no attempt at anything.
+    pub fn is_unauthenticated(&self) -> bool {
+        self.code == UNAUTHENTICATED
+    }
+
+    /// What is asked of whoever is not known, in `WWW-Authenticate`.
+    pub fn challenge(&self) -> Option<&'static str> {
+        match self.status {
+            401 if self.is_unauthenticated() => Some("Bearer realm=\"punctual\""),
+            401 => Some("Bearer realm=\"punctual\", error=\"invalid_token\""),
+            _ => None,
+        }
     }
 
     /// 403: whoever asks may not.

@@ -128,7 +128,7 @@ impl From<Problem> for Answer {
         if let Some(seconds) = problem.retry_after {
             answer = answer.with(header::RETRY_AFTER, seconds.to_string());
         }
-        if let Some(challenge) = problem.challenge {
+        if let Some(challenge) = problem.challenge() {
             answer = answer.with(header::WWW_AUTHENTICATE, challenge.to_owned());
         }
         if let Some(methods) = problem.allow {

@@ -126,10 +126,8 @@ async fn admit(app: &mut App, resource: &Resource, head: &Parts) -> Result<(), P
         Ok(caller) => app.caller = Caller { from, ..caller },
         Err(problem) => {
             app.caller = Caller { from, ..Caller::anonymous() };
-            if problem.status == 401
-                && problem.code != Problem::unauthenticated().code
-                && app.guard.notes_refusal(now)
-            {
+            let is_attempt = problem.status == 401 && !problem.is_unauthenticated();
+            if is_attempt && app.guard.notes_refusal(now) {
                 let why = serde_json::json!({"why": problem.message});
                 note(app, Act::Authenticate, head.uri.path(), Verdict::Refused, &why).await;
             }

@@ -2,11 +2,9 @@
 // Every page, light and dark, wide and narrow: accessible, inside its policy, and asking nobody else.
 
 const assert = require('node:assert/strict');
-const fs = require('node:fs');
 const { after, before, test } = require('node:test');
-const { client, startBrowser, startServer, startTarget, until } = require('./world.js');
+const { accessible, client, startBrowser, startServer, startTarget, until } = require('./world.js');
 
-const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** The most bytes of the first page, as they travel. */
 const FIRST_PAGE = 100 * 1024;
 
@@ -30,6 +28,7 @@ const PAGES = [
   ['edit', '/ui/edit/s/g/c/daily', '.preview .year'],
   ['ledger', '/ui/ledger?state=all', 'table.ledger tbody tr'],
   ['audit', '/ui/audit?days=any', 'table.list tbody tr'],
+  ['nodes', '/ui/nodes', '.empty'],
   ['settings', '/ui/settings', '.card .facts'],
   ['no such page', '/ui/nothing', '.empty'],
 ];
@@ -96,19 +95,7 @@ for (const [scheme, width] of [
         await page.goto(path);
         await page.locator(sign).first().waitFor();
         await page.locator('#light[data-state=live]').waitFor();
-        const scrolls = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        assert.ok(scrolls <= 0, `it scrolls sideways by ${scrolls} pixels`);
-        // The policy of the page does not let a script of somebody else in; the debugger may bring it.
-        const session = await page.context().newCDPSession(page);
-        await session.send('Runtime.evaluate', { expression: AXE });
-        const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-        const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-        assert.deepEqual(
-          grave.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]),
-          [],
-        );
+        await accessible(page);
         assert.deepEqual(page.wrong, []);
         await page.context().close();
       });
@@ -121,15 +108,7 @@ test('dialogs and messages are accessible, too', async () => {
   await page.goto('/ui/collections');
   await page.getByRole('button', { name: 'New collection' }).click();
   await page.getByRole('dialog', { name: 'New collection' }).waitFor();
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: AXE });
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  assert.deepEqual(
-    violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => [id, nodes[0].html]),
-    [],
-  );
+  await accessible(page);
   await page.getByLabel('Name', { exact: true }).fill('second');
   await page.getByLabel('Plan').selectOption('P20Premium');
   await page.getByLabel('Most jobs').fill('7');
@@ -150,6 +129,22 @@ test('dialogs and messages are accessible, too', async () => {
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const changed = (await api.read({ subscription: 's', group: 'default', collection: 'second' })).body;
   assert.deepEqual([changed.properties.quota?.maxJobCount, changed.tags ?? {}], [undefined, {}]);
+  assert.deepEqual(page.wrong, []);
+});
+
+test('a job that is not there has no tabs, and one that comes has', async () => {
+  const page = await browser.page(server.url, { expected: [/status of (404|503)/] });
+  await page.goto('/ui/job/s/g/c/nobody');
+  await page.getByRole('heading', { name: 'This is not here' }).waitFor();
+  await page.getByRole('navigation', { name: 'Job' }).waitFor({ state: 'hidden' });
+  // The server is too busy at first.
+  await page.route('**/jobs/daily?*', (route) => route.fulfill({ status: 503, json: {} }));
+  await page.goto('/ui/job/s/g/c/daily');
+  await page.getByRole('button', { name: 'Try again' }).waitFor();
+  await page.unroute('**/jobs/daily?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('navigation', { name: 'Job' }).waitFor();
+  await page.getByText('Next run').waitFor();
   assert.deepEqual(page.wrong, []);
 });
 

@@ -275,3 +275,18 @@ test('durations and distances in words', async () => {
   ]);
   delete globalThis.document;
 });
+
+test('what is said of nodes', async () => {
+  const { offset, standing } = await load('pages/nodes.js');
+  const node = (name, state, claims) => ({ name, state, claims });
+  const [a, b] = [node('a', 'alive', 1), node('b', 'alive', 4)];
+  assert.equal(standing([a]).title, 'One node is alive');
+  assert.match(standing([a]).text, /^1 execution is claimed\./);
+  assert.equal(standing([a, b]).title, 'All 2 nodes are alive');
+  assert.match(standing([a, b]).text, /; 5 executions are claimed\.$/);
+  const lost = standing([a, node('b', 'lost', 4), node('c', 'lost', 0)]);
+  assert.deepEqual([lost.kind, lost.title], ['late', '1 of 3 nodes alive']);
+  assert.match(lost.text, /^The leases of b and c have run out/);
+  assert.match(standing([a, node('b', 'lost', 4)]).text, /^The lease of b has run out/);
+  assert.deepEqual([12, -1200, 0].map(offset), ['+12 ms', '−1\u202f200 ms', '0 ms']);
+});

@@ -2,7 +2,8 @@
 // The world of a test: the real binary on a free port, a real target that can be broken, and a browser that notes everything
 // that must not happen.
 
-const { spawn } = require('node:child_process');
+const assert = require('node:assert/strict');
+const { execFileSync, spawn } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
@@ -11,6 +12,7 @@ const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { chromium } = require('playwright-core');
 
+const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -35,8 +37,8 @@ async function until(what, condition, patience = PATIENCE) {
   }
 }
 
-/** A server that runs until `stop`. */
-async function startServer(more = [], { data = 'punctual-data' } = {}) {
+/** A server that runs until `stop`; `settings` are variables of its environment, `data` names its folder. */
+async function startServer(more = [], { data = 'punctual-data', ...settings } = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'punctual-portal-'));
   const log = fs.openSync(path.join(folder, 'log'), 'w');
   // What the reader's machine adds to the environment must not decide what the server does.
@@ -44,7 +46,7 @@ async function startServer(more = [], { data = 'punctual-data' } = {}) {
   const child = spawn(process.env.BINARY, ['serve', '--listen', '127.0.0.1:0', '--data', data, ...more], {
     stdio: ['ignore', 'pipe', log],
     cwd: folder,
-    env,
+    env: { ...env, ...settings },
   });
   const said = await new Promise((resolve, reject) => {
     let text = '';
@@ -60,6 +62,12 @@ async function startServer(more = [], { data = 'punctual-data' } = {}) {
   const ended = once(child, 'exit');
   return {
     url,
+    /** As a power cut would. */
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
     stop: async () => {
       child.kill('SIGTERM');
       const [status] = await ended;
@@ -74,9 +82,9 @@ async function startServer(more = [], { data = 'punctual-data' } = {}) {
   };
 }
 
-/** A target: answers what `answer` says, and keeps what it was asked. */
+/** A target: answers with `status` and `body`, with 503 where it is `failing`, not at all where it is `held`; it keeps what it was asked. */
 async function startTarget() {
-  const target = { status: 200, body: 'thank you', calls: [], failing: new Set() };
+  const target = { status: 200, body: 'thank you', calls: [], failing: new Set(), held: new Set() };
   const server = http.createServer((request, response) => {
     let body = '';
     request.on('data', (piece) => {
@@ -84,6 +92,7 @@ async function startTarget() {
     });
     request.on('end', () => {
       target.calls.push({ method: request.method, path: request.url, headers: request.headers, body });
+      if (target.held.has(request.url)) return;
       response.writeHead(target.failing.has(request.url) ? 503 : target.status, {
         'content-type': 'text/plain; charset=utf-8',
       });
@@ -100,6 +109,16 @@ async function startTarget() {
   return target;
 }
 
+/** Runs SQL on the PostgreSQL server that the environment names. */
+function sql(text) {
+  const beside = path.join(process.env.TEST_POSTGRES_BIN ?? '', 'psql');
+  const psql = fs.existsSync(beside) ? beside : 'psql';
+  const quiet = ['--quiet', '--no-psqlrc', '--set=ON_ERROR_STOP=1'];
+  execFileSync(psql, [...quiet, `--command=${text}`, process.env.PUNCTUAL_TEST_POSTGRES], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+}
+
 /** A browser; `page()` opens one that notes what must not happen. */
 async function startBrowser() {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
@@ -112,6 +131,7 @@ async function startBrowser() {
         colorScheme: scheme,
         reducedMotion: 'reduce',
         timezoneId: 'Europe/Berlin',
+        locale: 'en-GB',
         permissions: ['clipboard-read', 'clipboard-write'],
       });
       const page = await context.newPage();
@@ -149,6 +169,23 @@ async function startBrowser() {
   };
 }
 
+/** Whoever cannot see or cannot point can use the page, and nobody has to scroll sideways. */
+async function accessible(page) {
+  const scrolls = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  assert.ok(scrolls <= 0, `it scrolls sideways by ${scrolls} pixels`);
+  // The policy of the page does not let a script of somebody else in; the debugger may bring it.
+  const session = await page.context().newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: AXE });
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  assert.deepEqual(
+    grave.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map((node) => node.html)]),
+    [],
+  );
+}
+
 /** The API, as a client that is no browser uses it. */
 function client(url) {
   const call = async (method, where, body) => {
@@ -178,4 +215,4 @@ function client(url) {
   };
 }
 
-module.exports = { client, startBrowser, startServer, startTarget, until };
+module.exports = { accessible, client, sql, startBrowser, startServer, startTarget, until };

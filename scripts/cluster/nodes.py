@@ -25,25 +25,39 @@ def free_port():
 
 
 class Node:
-    """One node. Its name and port stay when it is started again."""
+    """One node. Its name, port and user stay when it is started again.
 
-    def __init__(self, binary, name, folder):
-        self.binary, self.name, self.folder = binary, name, folder
+    The user, a number that nobody else has, is how the target and the packet filter know it; `None` without root.
+    `clock` has the variables that shift its clock.
+    """
+
+    def __init__(self, binary, name, folder, database, user=None, clock=None):
+        self.binary, self.name, self.folder, self.database = binary, name, folder, database
+        self.user, self.clock = user, clock or {}
         self.port = free_port()
         self.process = None
 
     def start(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PUNCTUAL_")}
         environment |= {
-            "PUNCTUAL_DATABASE": os.environ["PUNCTUAL_TEST_POSTGRES"],
+            "PUNCTUAL_DATABASE": self.database,
             "PUNCTUAL_NODE": self.name,
             "PUNCTUAL_SECRETS_KEY": KEY,
             "PUNCTUAL_PLANS_P20PREMIUM_JOBS": "1000000",
+            "PUNCTUAL_PLANS_P20PREMIUM_SHORTEST_RETRY": "1s",
+            "PUNCTUAL_LOG_LEVEL": "info,store::postgres=debug",
             "NO_COLOR": "1",
-        }
+        } | self.clock
         log = open(f"{self.folder}/{self.name}.log", "a")
-        command = [self.binary, "serve", "--listen", f"127.0.0.1:{self.port}"]
-        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.process = subprocess.Popen(
+            [self.binary, "serve", "--listen", f"127.0.0.1:{self.port}"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd="/",
+            **({} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}),
+        )
         line = self.process.stdout.readline()
         if "serves" not in line:
             raise SystemExit(f"{self.name} does not start: {open(log.name).read()}")
@@ -54,6 +68,12 @@ class Node:
     def kill(self):
         self.send(signal.SIGKILL)
         self.process.wait()
+
+    def end(self):
+        """Whatever state it is in."""
+        if self.process and self.process.poll() is None:
+            self.send(signal.SIGCONT)
+            self.kill()
 
     def call(self, method, path, body=None, patience=10):
         request = urllib.request.Request(

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::client::{self, Condition, Going, Problem};
 use crate::confirm::confirm;
 use crate::ending::Ended;
-use crate::output::{Format, Output, outcome, text};
+use crate::output::{Format, Output, many, outcome, text};
 use crate::refused::Refused;
 use crate::report;
 use crate::target::{self, Place, Target, own_name};
@@ -183,7 +183,7 @@ async fn show(name: Option<&str>, format: Format, place: &Place) -> anyhow::Resu
             out.field("tag", &format!("{name}={}", text(value)))?;
         }
         if let Some(most) = properties["quota"]["maxJobCount"].as_u64() {
-            out.field("quota", &format!("{most} jobs"))?;
+            out.field("quota", &many(most, "job"))?;
         }
         Ok(())
     })?;
@@ -297,19 +297,23 @@ async fn delete(names: &[String], yes: bool, change: &Change) -> anyhow::Result<
         counted.await?;
         counts.push((target, jobs));
     }
-    let what: Vec<String> =
-        counts.iter().map(|(target, jobs)| format!("{} ({jobs} jobs)", target.collection)).collect();
+    let what: Vec<String> = counts
+        .iter()
+        .map(|(target, jobs)| format!("{} ({})", target.collection, many(*jobs, "job")))
+        .collect();
     if !change.dry_run {
-        confirm(&format!("Delete {} with all their history?", what.join(", ")), yes)?;
+        let whose = if counts.len() == 1 { "its" } else { "their" };
+        confirm(&format!("Delete {} with all {whose} history?", what.join(", ")), yes)?;
     }
     for (target, jobs) in counts {
         let name = &target.collection;
         let value = outcome(&target.collection_id(), "deleted", change.dry_run);
+        let jobs = many(jobs, "job");
         if change.dry_run {
-            output.done(&format!("would delete {name} with {jobs} jobs"), &value)?;
+            output.done(&format!("would delete {name} with {jobs}"), &value)?;
         } else {
             target.client.ask(Method::DELETE, &target.collection(""), None, &Condition::Always).await?;
-            output.done(&format!("deleted {name} with {jobs} jobs"), &value)?;
+            output.done(&format!("deleted {name} with {jobs}"), &value)?;
         }
     }
     Ok(())

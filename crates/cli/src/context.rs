@@ -33,7 +33,9 @@ Examples:
   punctual context set office --collection invoices --dry-run")]
     Set(Set),
     /// Use a context from now on
-    #[command(after_help = "Examples:\n  punctual context use home\n  punctual context use --none")]
+    #[command(
+        after_help = "Examples:\n  punctual context use home --dry-run\n  punctual context use home\n  punctual context use --none"
+    )]
     Use {
         /// Which
         #[arg(required_unless_present = "none")]
@@ -41,18 +43,18 @@ Examples:
         /// None at all
         #[arg(long, conflicts_with = "name")]
         none: bool,
-        /// Say what would be done, and do nothing
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        change: Change,
     },
     /// Remove a stored context
-    #[command(after_help = "Examples:\n  punctual context remove home")]
+    #[command(
+        after_help = "Examples:\n  punctual context remove home --dry-run\n  punctual context remove home"
+    )]
     Remove {
         /// Which
         name: String,
-        /// Say what would be done, and do nothing
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        change: Change,
     },
     /// Show where commands go now
     #[command(after_help = "Examples:\n  punctual context show\n  punctual context show --json")]
@@ -87,17 +89,26 @@ struct Set {
     /// Use it from now on
     #[arg(long = "use")]
     in_use: bool,
+    #[command(flatten)]
+    change: Change,
+}
+
+/// What every change takes.
+#[derive(Debug, Clone, Copy, Args)]
+struct Change {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     match &options.what {
         What::List { format } => list(*format),
         What::Set(options) => set(options),
-        What::Use { name, dry_run, .. } => change_use(name.as_deref(), *dry_run),
-        What::Remove { name, dry_run } => remove(name, *dry_run),
+        What::Use { name, change, .. } => change_use(name.as_deref(), *change),
+        What::Remove { name, change } => remove(name, *change),
         What::Show { format, place } => {
             // A client lives on a runtime, though nothing is asked of the server.
             let target = client::wait(async { place.resolve() })?;
@@ -158,38 +169,53 @@ fn set(options: &Set) -> anyhow::Result<()> {
     if options.in_use {
         contexts.current = Some(options.name.clone());
     }
-    let done = if is_new { "stored" } else { "changed" };
-    finish(&contexts, options.dry_run, &format!("{done} the context {}", options.name))
+    let result = if is_new { "stored" } else { "changed" };
+    let done =
+        Done { name: Some(&options.name), result, text: format!("{result} the context {}", options.name) };
+    finish(&contexts, options.change, &done)
 }
 
-fn change_use(name: Option<&str>, dry_run: bool) -> anyhow::Result<()> {
+fn change_use(name: Option<&str>, change: Change) -> anyhow::Result<()> {
     let mut contexts = Contexts::load()?;
     if let Some(name) = name {
         contexts.named(name)?;
     }
     contexts.current = name.map(str::to_owned);
-    finish(&contexts, dry_run, &format!("the context in use is now {}", name.unwrap_or("none")))
+    let text = format!("the context in use is now {}", name.unwrap_or("none"));
+    finish(&contexts, change, &Done { name, result: "inUse", text })
 }
 
-fn remove(name: &str, dry_run: bool) -> anyhow::Result<()> {
+fn remove(name: &str, change: Change) -> anyhow::Result<()> {
     let mut contexts = Contexts::load()?;
     contexts.named(name)?;
     contexts.contexts.remove(name);
     if contexts.current.as_deref() == Some(name) {
         contexts.current = None;
     }
-    finish(&contexts, dry_run, &format!("removed the context {name}"))
+    let text = format!("removed the context {name}");
+    finish(&contexts, change, &Done { name: Some(name), result: "removed", text })
 }
 
-fn finish(contexts: &Contexts, dry_run: bool, done: &str) -> anyhow::Result<()> {
-    let plain = Format { json: false, quiet: false };
+/// What a change does.
+struct Done<'a> {
+    /// To which context; to none where none is in use any more.
+    name: Option<&'a str>,
+    /// For programs.
+    result: &'static str,
+    /// For people.
+    text: String,
+}
+
+fn finish(contexts: &Contexts, change: Change, done: &Done<'_>) -> anyhow::Result<()> {
+    let Change { dry_run, format } = change;
+    let value = json!({"name": done.name, "result": done.result, "dryRun": dry_run});
     if dry_run {
         let file = contexts::path()?;
-        let said = format!("a dry run, {} is as it was; otherwise: {done}", file.display());
-        return Ok(Output::new(plain).done(&said, &json!(null))?);
+        let said = format!("a dry run, {} is as it was; otherwise: {}", file.display(), done.text);
+        return Ok(Output::new(format).done(&said, &value)?);
     }
     contexts.save()?;
-    Ok(Output::new(plain).done(done, &json!(null))?)
+    Ok(Output::new(format).done(&done.text, &value)?)
 }
 
 fn show(format: Format, target: &Target) -> anyhow::Result<()> {

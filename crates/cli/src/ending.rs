@@ -8,6 +8,7 @@
 //! | 3 | it is not there |
 //! | 4 | a conflict: it is there already, was changed meanwhile, or its state or a quota does not allow it |
 //! | 5 | the server cannot be reached or is too busy: try again later |
+//! | 6 | it is not done yet: the same command goes on |
 
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ const WRONG: u8 = 2;
 const ABSENT: u8 = 3;
 const CONFLICT: u8 = 4;
 const AWAY: u8 = 5;
+const UNFINISHED: u8 = 6;
 
 /// What a command found that it was not asked to expect; it ends with a status of its own.
 #[derive(Debug)]
@@ -43,6 +45,16 @@ impl Ended {
     /// Something stands in the way.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self { status: CONFLICT, message: message.into() }
+    }
+
+    /// Something cannot be reached at the moment.
+    pub(crate) fn away(message: impl Into<String>) -> Self {
+        Self { status: AWAY, message: message.into() }
+    }
+
+    /// There is more to do, later.
+    pub(crate) fn unfinished(message: impl Into<String>) -> Self {
+        Self { status: UNFINISHED, message: message.into() }
     }
 }
 

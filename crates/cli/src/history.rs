@@ -4,10 +4,10 @@ use clap::{Args, ValueEnum};
 use recurrence::Timestamp;
 use serde_json::Value;
 
-use crate::client::{self, Going};
-use crate::moment;
+use crate::client;
 use crate::output::{Format, Output, brief, time};
 use crate::target::{self, InCollection, with};
+use crate::window::Window;
 
 /// The options of `history`.
 #[derive(Debug, Args)]
@@ -22,15 +22,8 @@ pub(crate) struct Options {
     /// Only attempts that ended so
     #[arg(long)]
     status: Option<Status>,
-    /// Only what began since then: a time (ISO 8601), or how long ago, such as 12h or 2d
-    #[arg(long, value_name = "WHEN", value_parser = moment::read_now)]
-    since: Option<Timestamp>,
-    /// Only what began until then
-    #[arg(long, value_name = "WHEN", value_parser = moment::read_now)]
-    until: Option<Timestamp>,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    limit: u64,
+    #[command(flatten)]
+    window: Window,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]
@@ -54,20 +47,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             Status::Failed => "status eq Failed".to_owned(),
             Status::Postponed => "status eq Postponed".to_owned(),
         }));
-        clauses.extend(options.since.map(|at| format!("startTime ge {}", wire::date_time::write(at))));
-        clauses.extend(options.until.map(|at| format!("startTime le {}", wire::date_time::write(at))));
+        clauses.extend(options.window.since().map(|at| format!("startTime ge {at}")));
+        clauses.extend(options.window.until().map(|at| format!("startTime le {at}")));
         let mut path = target.job(&options.job, "/history");
         if !clauses.is_empty() {
             path = with(&path, "$filter", &clauses.join(" and "));
         }
-        let mut left = options.limit;
         let mut list =
             Output::new(options.format).list(&["STARTED", "STATUS", "ACTION", "ATTEMPT", "TOOK", "MESSAGE"]);
-        let added = target.client.each(&path, |entry| {
-            if left == 0 {
-                return Ok(Going::Enough);
-            }
-            left -= 1;
+        let each = options.window.first(|entry: Value| {
             let properties = &entry["properties"];
             let status = properties["status"].as_str().unwrap_or("completed").to_owned();
             let action = if properties["actionName"] == "ErrorAction" { "on error" } else { "main" };
@@ -81,10 +69,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
                 took(&properties["startTime"], &properties["endTime"]),
                 brief(&properties["message"]),
             ];
-            list.add(&entry, cells)?;
-            Ok(Going::On)
+            Ok(list.add(&entry, cells)?)
         });
-        added.await?;
+        target.client.each(&path, each).await?;
         list.end("it has not run, or not like that")?;
         Ok(())
     })

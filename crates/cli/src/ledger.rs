@@ -1,12 +1,12 @@
 //! `punctual ledger`: what became of every due instant, newest first.
 
 use clap::Args;
-use recurrence::Timestamp;
+use serde_json::Value;
 
-use crate::client::{self, Going};
-use crate::moment;
+use crate::client;
 use crate::output::{Format, Output, text, time};
 use crate::target::{self, InCollection};
+use crate::window::Window;
 
 /// The options of `ledger`.
 #[derive(Debug, Args)]
@@ -26,15 +26,8 @@ pub(crate) struct Options {
     /// Only what did not run: faulted, skipped or missed
     #[arg(long)]
     not_run: bool,
-    /// Only what was due since then: a time (ISO 8601), or how long ago, such as 12h or 2d
-    #[arg(long, value_name = "WHEN", value_parser = moment::read_now)]
-    since: Option<Timestamp>,
-    /// Only what was due until then
-    #[arg(long, value_name = "WHEN", value_parser = moment::read_now)]
-    until: Option<Timestamp>,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    limit: u64,
+    #[command(flatten)]
+    window: Window,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]
@@ -46,8 +39,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let target = options.place.resolve()?;
         // A collection narrows it down only where somebody asked for one: the whole is what people look at first.
         let narrow = options.job.is_some() || options.place.names_collection();
-        let (from, to) =
-            (options.since.map(wire::date_time::write), options.until.map(wire::date_time::write));
+        let (from, to) = (options.window.since(), options.window.until());
         let state = if options.not_run { Some("notRun") } else { options.state.as_deref() };
         let path = target::query(
             "/api/ledger",
@@ -62,7 +54,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             .chain([("from", from.as_deref()), ("to", to.as_deref()), ("state", state)])
             .collect::<Vec<_>>(),
         );
-        let mut left = options.limit;
         let mut list = Output::new(options.format).list(&[
             "DUE",
             "STATE",
@@ -72,11 +63,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             "OCCURRENCES",
             "REASON",
         ]);
-        let added = target.client.each(&path, |entry| {
-            if left == 0 {
-                return Ok(Going::Enough);
-            }
-            left -= 1;
+        let each = options.window.first(|entry: Value| {
             let id = text(&entry["job"]);
             let job = id.rsplit('/').next().unwrap_or_default();
             let collection = target.within(&id).map(|place| place.collection).unwrap_or_default();
@@ -89,10 +76,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
                 entry["occurrences"].as_u64().unwrap_or(1).to_string(),
                 text(&entry["message"]),
             ];
-            list.add(&entry, cells)?;
-            Ok(Going::On)
+            Ok(list.add(&entry, cells)?)
         });
-        added.await?;
+        target.client.each(&path, each).await?;
         list.end("nothing was due, or nothing like that")?;
         Ok(())
     })

@@ -23,6 +23,7 @@ mod import;
 mod job;
 mod keys;
 mod ledger;
+mod migrate;
 mod moment;
 mod nodes;
 mod output;
@@ -37,6 +38,7 @@ mod style;
 mod table;
 mod target;
 mod token;
+mod window;
 
 use std::process::ExitCode;
 
@@ -71,6 +73,8 @@ enum Command {
     Context(context::Options),
     /// Copy the store of a running server to a file
     Backup(backup::Options),
+    /// Move the store of a server from SQLite to PostgreSQL
+    Migrate(migrate::Options),
     /// Write the collections and jobs of a deployment template to a server
     Import(import::Options),
     /// Write what a server holds as a deployment template
@@ -110,6 +114,7 @@ fn main() -> ExitCode {
         Command::Ledger(options) => ledger::run(options),
         Command::Context(options) => context::run(options),
         Command::Backup(options) => backup::run(options),
+        Command::Migrate(options) => migrate::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
         Command::Keys(options) => keys::run(options),

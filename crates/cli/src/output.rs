@@ -185,6 +185,11 @@ pub(crate) fn outcome(id: &str, result: &str, dry_run: bool) -> Value {
     json!({"id": id, "result": result, "dryRun": dry_run})
 }
 
+/// `1 job`, `2 jobs`.
+pub(crate) fn many(number: u64, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
 /// A time of the API as people read it: to the second, in UTC.
 pub(crate) fn time(value: &Value) -> String {
     let Some(text) = value.as_str() else { return "-".to_owned() };

@@ -16,6 +16,13 @@ impl Progress {
         Self::new(length, "{bar:40} {pos} of {len}, {eta} left")
     }
 
+    /// The same, with a word on what they are.
+    pub(crate) fn of(what: &str, length: u64) -> Self {
+        let progress = Self::new(length, "{msg} {bar:40} {pos} of {len}, {eta} left");
+        progress.0.set_message(what.to_owned());
+        progress
+    }
+
     fn new(length: u64, template: &str) -> Self {
         // Where standard error is no terminal, indicatif draws nothing.
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());

@@ -1,5 +1,4 @@
-//! `punctual bench actions` and `bench api`, with so few calls that nothing is measured: they must reach their ends, and say all
-//! that they promise.
+//! `punctual bench`, with so few calls that nothing is measured: it must reach its ends, and say all that it promises.
 
 use std::process::Command;
 
@@ -70,4 +69,85 @@ fn bench_calls_only_what_is_asked_for() {
     for line in lines {
         assert!(line.starts_with("storage queue, ") || line.starts_with("Service Bus, AMQP, "), "{line}");
     }
+}
+
+#[test]
+fn bench_lets_nodes_share_a_database() {
+    let Ok(database) = std::env::var("PUNCTUAL_TEST_POSTGRES") else {
+        eprintln!("left out: PUNCTUAL_TEST_POSTGRES names no server; see scripts/with-postgres");
+        return;
+    };
+    let told = told(&[
+        "cluster",
+        "--database",
+        &database,
+        "--nodes",
+        "2,1",
+        "--stored",
+        "300,100",
+        "--herd",
+        "60",
+        "--rate",
+        "30",
+        "--seconds",
+        "1",
+    ]);
+    let rates = ["1 node, herd settled (1/s)", "2 nodes, herd, bare client (1/s)", "alone, claimed (1/s)"];
+    let others = ["2 nodes, lateness p99 at 30 a second (ms)", "1 node, herd, WAL (bytes)"];
+    for stored in [100, 300] {
+        for name in rates.iter().chain(&others) {
+            let value = told[format!("{stored} stored, {name}")].as_f64();
+            assert!(value.is_some_and(|value| value > 0.0), "{name}: {told}");
+        }
+    }
+    let growth = told["1 node, steady, WAL, 300 of 100 stored (%)"].as_f64();
+    assert!(growth.is_some_and(|growth| growth > 0.0), "{told}");
+}
+
+#[test]
+fn bench_says_what_is_wrong_with_a_cluster() {
+    let ended = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["bench", "cluster", "--database", "postgres://127.0.0.1:1/none", "--stored", "100"])
+        .output()
+        .expect("run");
+    assert!(!ended.status.success());
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains("10000 jobs shall run and only 100 are stored"), "{said}");
+}
+
+#[test]
+fn bench_sets_the_ceiling_beside_what_was_reached() {
+    let scheduled = [
+        "settled a second (1/s)",
+        "ceiling: calls a second of the bare client (1/s)",
+        "settled of the ceiling (%)",
+        "CPU per occurrence, target included (µs)",
+        "bytes written per occurrence (B)",
+    ];
+    let late =
+        ["lateness max (ms)", "ceiling: lateness max (ms)", "CPU of a bare call, target included (µs)"];
+    for (arguments, names) in [
+        (&["herd", "--jobs", "40", "--rounds", "2"][..], [&scheduled[..], &late[..]].concat()),
+        (
+            &["steady", "--rate", "40", "--seconds", "1", "--stored", "10"],
+            [&scheduled[..], &late[..]].concat(),
+        ),
+        (&["recover", "--jobs", "40", "--rounds", "1"], scheduled.to_vec()),
+    ] {
+        let told = told(arguments);
+        for name in names {
+            assert!(told[name].as_f64().is_some_and(|value| value > 0.0), "{name}: {told}");
+        }
+        if arguments[0] == "herd" {
+            let rounds = told["rounds"]["settled a second (1/s)"].as_array();
+            assert_eq!(rounds.map(Vec::len), Some(2), "{told}");
+        }
+    }
+}
+
+#[test]
+fn bench_counts_what_it_is_asked_for() {
+    let told = told(&["counted", "--jobs", "30", "--occurrences", "20"]);
+    assert_eq!(told["jobs written"].as_f64(), Some(30.0), "{told}");
+    assert_eq!(told["occurrences settled"].as_f64(), Some(20.0), "{told}");
 }

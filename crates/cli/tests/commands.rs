@@ -201,7 +201,10 @@ fn contexts_say_where_commands_go() {
         .type_in("punctual context use home --dry-run")
         .type_in("punctual context use home")
         .type_in("env -u PUNCTUAL_SERVER punctual collection list")
+        .type_in("punctual context remove away --dry-run --json")
         .type_in("punctual context remove away")
+        .type_in("punctual context use --none --json --dry-run")
+        .type_in("punctual context set home --collection c --json")
         .type_in("punctual context list --json")
         .type_in("stat -c %a .config/punctual/contexts.toml");
     assert_snapshot!(session.transcript());

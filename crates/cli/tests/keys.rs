@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use running::{COLLECTION, Server, job_path, until};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const VARIABLE: &str = "PUNCTUAL_SECRETS_KEY";
 
@@ -133,6 +133,11 @@ fn a_server_changes_its_own_key_even_when_it_is_killed() {
     assert_eq!(sealed, 450);
     assert_ne!(new, old);
 
+    let text = printed(&["keys", "rotate", "--dry-run"], Some(&server));
+    let says = format!("seal 450 definitions with it, in place of the key {}\n", new[0]);
+    assert!(text.starts_with("would make another key in") && text.ends_with(&says), "{text}");
+    assert_eq!(standing(&server), (new.clone(), 450), "a dry run changes nothing");
+
     let text = printed(&["keys", "rotate"], Some(&server));
     let (newest, sealed) = standing(&server);
     assert_eq!((newest.len(), sealed), (1, 450));
@@ -145,6 +150,12 @@ fn a_server_changes_its_own_key_even_when_it_is_killed() {
     });
     let text = printed(&["keys", "status"], Some(&server));
     assert!(text.contains(&newest[0]) && text.contains("450 definitions  seals"), "{text}");
+    assert_eq!(printed(&["keys", "status", "-q"], Some(&server)).trim(), newest[0]);
+    let told: Value =
+        serde_json::from_str(&printed(&["keys", "status", "--json"], Some(&server))).expect("JSON");
+    let key = json!({"id": newest[0], "seals": true, "needed": true, "definitions": 450});
+    assert_eq!((&told["source"], &told["keys"][0]), (&json!("managed"), &key), "{told}");
+    assert_eq!(told["file"], file.display().to_string());
     server.terminate();
     let server = Server::start(data.path(), &[]);
     assert_eq!(server.call("GET", &job_path("j449"), None).0, 200);
@@ -165,10 +176,18 @@ fn keys_of_a_file_are_the_operators_to_change() {
     assert!(!output.status.success());
     assert!(said(&output).contains("put a new one before it"), "{}", said(&output));
 
+    let output = punctual(&["keys", "rotate", "--dry-run"], Some(&server));
+    assert_eq!(output.status.code(), Some(4), "it would be refused: {}", said(&output));
+
     std::fs::write(&file, format!("{new}\n{old}\n")).expect("written");
+    let foreseen = printed(&["keys", "rotate", "--dry-run", "--json"], Some(&server));
+    let foreseen: Value = serde_json::from_str(&foreseen).expect("JSON");
+    assert_eq!((&foreseen["dryRun"], &foreseen["replaced"]), (&json!(true), &json!(before)), "{foreseen}");
+    assert_eq!(standing(&server).0, before, "a dry run changes nothing");
     let text = printed(&["keys", "rotate"], Some(&server));
     let says = format!("The key {} can be removed from {}", before[0], file.display());
     assert!(text.contains(&says), "{text}");
+    assert_eq!(foreseen["key"], standing(&server).0[0], "it has become the key that was foreseen");
     server.terminate();
     assert!(!data.path().join("keys").exists(), "nobody asked for one");
     std::fs::write(&file, format!("{new}\n")).expect("written");
@@ -183,6 +202,12 @@ fn keys_of_the_environment_change_with_a_restart() {
     let old = new_key();
     let server = Server::start(data.path(), &[(VARIABLE, &old)]);
     fill(&server, 3);
+    let text = printed(&["keys", "rotate", "--dry-run"], Some(&server));
+    assert!(text.starts_with("would change nothing") && !text.contains("punctual1_"), "{text}");
+    let told = printed(&["keys", "rotate", "--json"], Some(&server));
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let is_key = told["newKey"].as_str().is_some_and(|key| key.starts_with("punctual1_"));
+    assert!(is_key && told["result"] == "restart", "{told}");
     let text = printed(&["keys", "rotate"], Some(&server));
     assert!(text.contains("NEW,OLD"), "{text}");
     let new = text.split_whitespace().find(|word| word.starts_with("punctual1_")).expect("a key").to_owned();

@@ -1,10 +1,7 @@
-//! The clocks: the machine's, the same corrected by the store's, and one that runs on simulated time.
-
-use std::sync::Arc;
+//! The clocks: the machine's, and one that runs on simulated time. A store that nodes share has one of its own.
 
 use jiff::SignedDuration;
 use model::{Clock, Timestamp};
-use store::ClockOffset;
 
 /// The machine's clock.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,27 +11,6 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the one clock that all others are handed")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
-    }
-}
-
-/// A clock that shows the time of the store, so that nodes whose machines disagree agree on what is due.
-#[derive(Clone)]
-pub struct CorrectedClock {
-    machine: Arc<dyn Clock>,
-    offset: ClockOffset,
-}
-
-impl CorrectedClock {
-    /// A machine's clock, corrected by what the store measures.
-    pub fn new(machine: Arc<dyn Clock>, offset: ClockOffset) -> Self {
-        Self { machine, offset }
-    }
-}
-
-impl Clock for CorrectedClock {
-    fn now(&self) -> Timestamp {
-        let now = self.machine.now();
-        now.checked_add(self.offset.get()).unwrap_or(now)
     }
 }
 

@@ -55,11 +55,8 @@ impl Dispatcher {
             while let Some(waiting) = timer.peek()
                 && waiting.at <= now
             {
-                let Some(Waiting { claim, .. }) = timer.pop() else { break };
-                if let Some(call) = call_of(&claim) {
-                    let lane = Lane { collection: collection_key(&claim), target: self.runner.target(call) };
-                    lanes.push(lane, claim);
-                }
+                let Some(Waiting { lane, claim, .. }) = timer.pop() else { break };
+                lanes.push(lane, claim);
             }
             while let Some((lane, claim)) = lanes.pop() {
                 if claim.ticket.begin() {
@@ -73,7 +70,7 @@ impl Dispatcher {
             tokio::select! {
                 () = self.stop.cancelled() => break,
                 claim = self.claims.recv() => match claim {
-                    Some(claim) => timer.push(Waiting::new(claim)),
+                    Some(claim) => timer.extend(self.wait(claim)),
                     None => break,
                 },
                 Some(lane) = endings.recv() => lanes.done(&lane),
@@ -81,7 +78,7 @@ impl Dispatcher {
             }
             // Take what else is there before looking at the clock again: one pass for many.
             while let Ok(claim) = self.claims.try_recv() {
-                timer.push(Waiting::new(claim));
+                timer.extend(self.wait(claim));
             }
             while let Ok(lane) = endings.try_recv() {
                 lanes.done(&lane);
@@ -89,7 +86,7 @@ impl Dispatcher {
         }
         self.claims.close();
         while let Some(claim) = self.claims.recv().await {
-            timer.push(Waiting::new(claim));
+            timer.extend(self.wait(claim));
         }
         let unused = timer.into_iter().map(|waiting| waiting.claim).chain(lanes.drain());
         let unused: Vec<ExecutionId> =
@@ -101,6 +98,14 @@ impl Dispatcher {
         }
         calls.close();
         calls.wait().await;
+    }
+
+    /// A claim that waits for its instant. What can be found out before is: at the instant there may be thousands.
+    fn wait(&self, claim: Claim) -> Option<Waiting> {
+        let target = self.runner.target(call_of(&claim)?);
+        let lane = Lane { collection: collection_key(&claim), target };
+        let execution = &claim.execution;
+        Some(Waiting { at: execution.wake_at.unwrap_or(execution.occurrence.at), lane, claim })
     }
 
     fn call(
@@ -167,14 +172,8 @@ fn until(now: Timestamp, at: Timestamp) -> Duration {
 /// A claim in the timer; the soonest is the greatest, as the heap wants it.
 struct Waiting {
     at: Timestamp,
+    lane: CallLane,
     claim: Claim,
-}
-
-impl Waiting {
-    fn new(claim: Claim) -> Self {
-        let execution = &claim.execution;
-        Self { at: execution.wake_at.unwrap_or(execution.occurrence.at), claim }
-    }
 }
 
 impl Ord for Waiting {

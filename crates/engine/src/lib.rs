@@ -41,7 +41,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-pub use clock::{CorrectedClock, SimulatedClock, SystemClock};
+pub use clock::{SimulatedClock, SystemClock};
 pub use lanes::Bounds;
 pub use under_way::{Begun, UnderWay, Word};
 

@@ -278,58 +278,80 @@ pub fn settle<S>(
     attempt: &Attempt,
     patience: &Patience,
 ) -> Settled {
-    let success = attempt.outcome.success;
-    let history = HistoryEntry {
+    if attempt.outcome.success {
+        return succeed(execution, attempt, patience);
+    }
+    let main = execution.depth == 0;
+    let mut tally = tally(execution, attempt);
+    tally.failures = u64::from(main);
+    let begun = begun(execution, attempt);
+    let retries = Retries::of(definition.action.retry_at_depth(execution.depth), default_retry);
+    let then = if execution.attempt < retries.count {
+        Then::Again(Execution {
+            attempt: execution.attempt + 1,
+            wake_at: Some(later(attempt.ended_at, retries.interval)),
+            ..begun
+        })
+    } else {
+        tally.faulted = u64::from(main);
+        if definition.action.at_depth(execution.depth + 1).is_some() {
+            Then::Again(Execution {
+                depth: execution.depth + 1,
+                attempt: 0,
+                wake_at: Some(attempt.ended_at),
+                ..begun
+            })
+        } else {
+            Then::Done(entry(&begun, Fate::Faulted, Some(Reason::RetriesUsedUp), attempt.ended_at))
+        }
+    };
+    Settled { history: told(execution, attempt, HistoryStatus::Failed), tally, then }
+}
+
+/// What an attempt leads to that went well, whatever the job's definition says.
+pub fn succeed(execution: &Execution, attempt: &Attempt, patience: &Patience) -> Settled {
+    let begun = begun(execution, attempt);
+    let started_at = begun.started_at.unwrap_or(attempt.started_at);
+    let late = later(execution.occurrence.at, patience.late_after) < started_at;
+    let (fate, reason) = match (execution.depth == 0, late) {
+        (true, false) => (Fate::Ran, None),
+        (true, true) => (Fate::RanLate, None),
+        // The error action did what it is for; the job's own has failed.
+        (false, _) => (Fate::Faulted, Some(Reason::RetriesUsedUp)),
+    };
+    Settled {
+        history: told(execution, attempt, HistoryStatus::Completed),
+        tally: tally(execution, attempt),
+        then: Then::Done(entry(&begun, fate, reason, attempt.ended_at)),
+    }
+}
+
+/// An execution from its first attempt on.
+fn begun(execution: &Execution, attempt: &Attempt) -> Execution {
+    Execution { started_at: execution.started_at.or(Some(attempt.started_at)), ..execution.clone() }
+}
+
+/// What every attempt adds to the job's counters.
+fn tally(execution: &Execution, attempt: &Attempt) -> Counters {
+    Counters {
+        executions: u64::from(execution.depth == 0 && execution.attempt == 0),
+        failures: 0,
+        faulted: 0,
+        last_execution: Some(attempt.started_at),
+    }
+}
+
+fn told(execution: &Execution, attempt: &Attempt, status: HistoryStatus) -> HistoryEntry {
+    HistoryEntry {
         started_at: attempt.started_at,
         ended_at: attempt.ended_at,
         expected_at: execution.occurrence.at,
         depth: execution.depth,
-        status: if success { HistoryStatus::Completed } else { HistoryStatus::Failed },
+        status,
         message: attempt.outcome.message.clone(),
         retry_count: execution.attempt,
         repeat_count: execution.occurrence.number,
-    };
-    let main = execution.depth == 0;
-    let mut tally = Counters {
-        executions: u64::from(main && execution.attempt == 0),
-        failures: u64::from(main && !success),
-        faulted: 0,
-        last_execution: Some(attempt.started_at),
-    };
-    let started_at = execution.started_at.unwrap_or(attempt.started_at);
-    let execution = Execution { started_at: Some(started_at), ..execution.clone() };
-
-    let done = |fate, reason| Then::Done(entry(&execution, fate, reason, attempt.ended_at));
-    let then = if success {
-        let late = later(execution.occurrence.at, patience.late_after) < started_at;
-        match (main, late) {
-            (true, false) => done(Fate::Ran, None),
-            (true, true) => done(Fate::RanLate, None),
-            (false, _) => done(Fate::Faulted, Some(Reason::RetriesUsedUp)),
-        }
-    } else {
-        let retries = Retries::of(definition.action.retry_at_depth(execution.depth), default_retry);
-        if execution.attempt < retries.count {
-            Then::Again(Execution {
-                attempt: execution.attempt + 1,
-                wake_at: Some(later(attempt.ended_at, retries.interval)),
-                ..execution.clone()
-            })
-        } else {
-            tally.faulted = u64::from(main);
-            if definition.action.at_depth(execution.depth + 1).is_some() {
-                Then::Again(Execution {
-                    depth: execution.depth + 1,
-                    attempt: 0,
-                    wake_at: Some(attempt.ended_at),
-                    ..execution.clone()
-                })
-            } else {
-                done(Fate::Faulted, Some(Reason::RetriesUsedUp))
-            }
-        }
-    };
-    Settled { history, tally, then }
+    }
 }
 
 /// The state of a job none of whose executions is left: final when no occurrence is either.

@@ -18,6 +18,7 @@ const PAGES = {
   'new-job': () => import('./pages/editor.js'),
   edit: () => import('./pages/editor.js'),
   ledger: () => import('./pages/ledger.js'),
+  nodes: () => import('./pages/nodes.js'),
   audit: () => import('./pages/audit.js'),
   settings: () => import('./pages/settings.js'),
 };
@@ -26,6 +27,7 @@ const NAVIGATION = [
   ['jobs', 'Jobs', '/ui/jobs'],
   ['collections', 'Collections', '/ui/collections'],
   ['ledger', 'Ledger', '/ui/ledger'],
+  ['nodes', 'Nodes', '/ui/nodes'],
   ['audit', 'Audit', '/ui/audit'],
   ['settings', 'Settings', '/ui/settings'],
 ];
@@ -93,6 +95,7 @@ const SHORTCUTS = [
   ['g j', 'jobs'],
   ['g c', 'collections'],
   ['g l', 'ledger'],
+  ['g n', 'nodes'],
   ['g a', 'audit'],
   ['g s', 'settings'],
   ['?', 'this help'],
@@ -134,6 +137,7 @@ function shortcut(event) {
     gj: '/ui/jobs',
     gc: '/ui/collections',
     gl: '/ui/ledger',
+    gn: '/ui/nodes',
     ga: '/ui/audit',
     gs: '/ui/settings',
     n: '/ui/new-job',

@@ -296,7 +296,10 @@ impl From<store::Error> for Problem {
                 Self::busy("The store cannot be used at the moment; nothing was changed. Try again.")
             }
             store::Error::Unsupported(why) => Self::conflict(format!("Not by this server: {why}.")),
-            store::Error::Corrupt(_) | store::Error::Failed(_) | store::Error::Keys(_) => {
+            store::Error::Corrupt(_)
+            | store::Error::Failed(_)
+            | store::Error::Keys(_)
+            | store::Error::Moved(_) => {
                 tracing::error!(%error, "the store failed");
                 Self::new(
                     500,

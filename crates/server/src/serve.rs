@@ -57,6 +57,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     // Before anything is made: a setting that is wrong leaves nothing behind.
     let guard = Arc::new(config.guard()?);
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
+    config.node = stores::node_name(&config);
     let Opened { store, clock, source } = stores::open(&config, clock).await?;
     let listener = TcpListener::bind(config.listen)
         .await

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use engine::CorrectedClock;
 use model::Clock;
 use store::{Keyring, PostgresSettings, PostgresStore, SqliteSettings, SqliteStore, Store};
 use uuid::Uuid;
@@ -49,25 +48,30 @@ async fn shared(config: &Config, database: &DatabaseUrl, clock: Arc<dyn Clock>) 
         );
     }
     let (keyring, source) = keys::load(config, &[])?;
-    let store = PostgresStore::open(settings(config, database, keyring), clock.clone()).await;
+    let store = PostgresStore::open(settings(config, database, keyring), clock).await;
     let store = store.map_err(|error| keys::explain(error, &source))?;
-    let clock = Arc::new(CorrectedClock::new(clock, store.clock_offset()));
+    let clock = store.clock();
     Ok(Opened { store: Arc::new(store), clock, source })
 }
 
-fn settings(config: &Config, database: &DatabaseUrl, keyring: Keyring) -> PostgresSettings {
-    let node = match config.node.trim() {
+/// The name that the operator gave to this node, or one for this start alone.
+pub(crate) fn node_name(config: &Config) -> String {
+    match config.node.trim() {
         "" => format!("{}-{:04x}", machine(), Uuid::new_v4().as_u128() & 0xffff),
         name => name.to_owned(),
-    };
+    }
+}
+
+fn settings(config: &Config, database: &DatabaseUrl, keyring: Keyring) -> PostgresSettings {
     PostgresSettings {
         url: database.reveal().to_owned(),
-        node,
+        node: config.node.clone(),
         version: VERSION.to_owned(),
         connections: config.database_connections.get() as usize,
         plans: config.plans(),
         patience: config.patience(),
         keyring,
+        held_at: None,
     }
 }
 

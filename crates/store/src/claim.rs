@@ -110,6 +110,11 @@ impl Ticket {
         self.state() == Self::CANCELLED
     }
 
+    /// Whether both are the same right, not only equal ones.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The epoch of its lease, where there is one.
     pub(crate) fn epoch(&self) -> Option<i64> {
         self.0.lease.as_ref().map(|lease| lease.epoch())

@@ -4,9 +4,10 @@
 //! are claimed, begun or waiting. Nothing here reads or writes; the backends fetch what these functions need and write
 //! what they say.
 
-use model::transition::{self, Patience, Then};
+use model::transition::{self, Patience, Settled, Then};
 use model::{
-    Attempt, Cause, Counters, Definition, Fate, HistoryEntry, Job, JobState, LedgerEntry, Reason, Timestamp,
+    Attempt, Cause, Counters, Definition, Execution, Fate, HistoryEntry, Job, JobState, LedgerEntry, Reason,
+    Timestamp,
 };
 use std::time::Duration;
 
@@ -129,7 +130,28 @@ pub(crate) fn settle<S>(
     attempt: &Attempt,
     patience: &Patience,
 ) -> (HistoryEntry, Then) {
-    let settled = transition::settle(definition, default_retry, &execution.execution(), attempt, patience);
+    settled(job, execution, attempt, |execution| {
+        transition::settle(definition, default_retry, execution, attempt, patience)
+    })
+}
+
+/// The same of an attempt that went well, for which no definition is needed.
+pub(crate) fn succeed(
+    job: &mut JobRow,
+    execution: &ExecutionRow,
+    attempt: &Attempt,
+    patience: &Patience,
+) -> (HistoryEntry, Then) {
+    settled(job, execution, attempt, |execution| transition::succeed(execution, attempt, patience))
+}
+
+fn settled(
+    job: &mut JobRow,
+    execution: &ExecutionRow,
+    attempt: &Attempt,
+    decide: impl FnOnce(&Execution) -> Settled,
+) -> (HistoryEntry, Then) {
+    let settled = decide(&execution.execution());
     let then = match settled.then {
         // Nothing new begins where the job or the collection is switched off.
         Then::Again(next) => match stopped(job) {

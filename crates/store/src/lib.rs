@@ -31,6 +31,7 @@ mod decisions;
 mod group;
 mod known;
 mod lease;
+mod moving;
 mod node;
 mod postgres;
 mod register;
@@ -39,8 +40,10 @@ pub mod seal;
 mod search;
 mod snapshot;
 mod sqlite;
+mod store_clock;
 mod sweeper;
 mod tallies;
+mod walks;
 
 use std::time::Duration;
 
@@ -53,13 +56,21 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
-pub use node::{ClockOffset, Node};
-pub use postgres::{PostgresSettings, PostgresStore};
+pub use moving::{
+    Compared, MoveEnd, MoveFault, MoveKeys, MovePlan, MoveSettings, MoveStep, Sum, plan_move, run_move,
+    undo_move,
+};
+pub use node::Node;
+pub use postgres::{
+    DatabaseFault, DatabaseInspection, DatabaseSchema, Meter, PostgresSettings, PostgresStore, TrialGround,
+    inspect as inspect_database,
+};
 pub use register::{Added, AuditQuery, Chain, MOST_ASSIGNMENTS, MOST_TOKENS, Register, Session};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
 pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
+pub use store_clock::StoreClock;
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -76,6 +87,9 @@ pub enum Error {
     /// This store does not do that; something else does.
     #[error("the store does not do that: {0}")]
     Unsupported(String),
+    /// Its contents are elsewhere, or not all here yet.
+    #[error("the store is not to be served: {0}")]
+    Moved(String),
     /// The keys given are not those that seal what is stored.
     #[error("the store cannot be opened with these keys: {0}")]
     Keys(String),
@@ -379,6 +393,17 @@ pub trait Store: Register {
 
     /// A job, by its name in any case.
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>>;
+
+    /// A collection, and one of its jobs: what a change of the job is decided by. `None` where the collection is not
+    /// there. A change that comes between the two questions is found out when the decision is written.
+    async fn job_in_collection(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+        let Some(found) = self.collection(collection).await? else { return Ok(None) };
+        Ok(Some((found, self.job(collection, name).await?)))
+    }
 
     /// Jobs of a collection, sorted by name in any case; `None` where the collection is not there.
     async fn jobs(

@@ -2,18 +2,18 @@
 
 mod pair;
 mod postgres;
+mod way;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use model::{CatchUp, Fate, JobState, Overlap, Timestamp};
+use model::{Fate, JobState, Timestamp};
 use pair::Pair;
 use postgres::{Postgres, Stopped};
-use proptest::prelude::*;
-use store::conformance::accounting::{self, Step};
 use store::conformance::{Backend, World, changes, path, settling};
-use store::{Claim, Key, Keyring, PostgresStore, Store};
+use store::{Claim, Error, Key, Keyring, Page, PostgresStore, Store};
+use way::Way;
 
 /// A world of its own, and two nodes in it beside the world's own.
 async fn nodes<'b>(world: &World<'b>, backend: &'b Postgres) -> [Arc<PostgresStore>; 2] {
@@ -156,6 +156,89 @@ async fn a_node_that_lost_its_lease_settles_nothing() {
     }
 }
 
+/// A node that lost its lease and claimed the same again brings both outcomes at once.
+#[tokio::test]
+async fn of_two_outcomes_that_come_together_the_one_with_a_lease_counts() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.minutely()).await;
+    let [a, _b] = nodes(&world, &backend).await;
+    let old = claim(&*a, &world).await;
+    assert!(old[0].ticket.begin());
+    backend
+        .execute(
+            "UPDATE executions SET claimed_by = NULL WHERE claimed_by IN (SELECT epoch FROM nodes WHERE name = 'a');
+             DELETE FROM nodes WHERE name = 'a'",
+        )
+        .await;
+    let mut bell = a.bell().listen();
+    let new = loop {
+        match a.claim_due(world.after(1), world.after(1), 1000).await {
+            Ok(claimed) if !claimed.claims.is_empty() => break claimed.claims,
+            _ => {
+                let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
+            }
+        }
+    };
+    assert_eq!(new[0].id, old[0].id);
+    assert!(new[0].ticket.begin());
+    a.settle(vec![world.attempted(&old[0], false), world.attempted(&new[0], true)]).await.expect("settled");
+    let job = world.job("job").await.job;
+    assert_eq!((job.counters.executions, job.counters.failures), (1, 0), "the lost one does not count");
+    assert_eq!(world.ledger().await.len(), 1);
+}
+
+/// A settlement that is committed while its connection breaks is tried again, by a node that did not hear of it.
+#[tokio::test]
+async fn a_settlement_that_comes_again_leaves_the_next_attempt_alone() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("job", world.minutely()).await;
+    let [a, _b] = nodes(&world, &backend).await;
+    let first = claim(&*a, &world).await;
+    assert!(first[0].ticket.begin());
+    a.settle(vec![world.attempted(&first[0], false)]).await.expect("settled");
+    let later = world.after(3600);
+    let next = a.claim_due(later, later, 1000).await.expect("claimed").claims;
+    let next = next.iter().find(|claim| claim.id == first[0].id).expect("its retry");
+    assert_eq!(next.execution.attempt, 1);
+    assert!(next.ticket.begin());
+
+    a.settle(vec![world.attempted(&first[0], false)]).await.expect("an answer");
+    let failures = world.job("job").await.job.counters.failures;
+    assert_eq!(failures, 1, "the failure counts once");
+    a.settle(vec![world.attempted(next, true)]).await.expect("settled");
+    assert_eq!(world.job("job").await.job.counters.failures, 1);
+    let ledger = world.ledger().await;
+    let ran = ledger.iter().find(|entry| entry.tag == Some(first[0].execution.tag)).map(|entry| entry.fate);
+    assert!(matches!(ran, Some(Fate::Ran | Fate::RanLate)), "settled by its own outcome, not {ran:?}");
+}
+
+/// As when a server stands still: nothing is refused, and nothing is answered.
+#[tokio::test]
+async fn a_database_that_is_silent_is_away_and_comes_back() {
+    with!(backend);
+    let server: tokio_postgres::Config = backend.url().parse().expect("a URL");
+    let address = format!("127.0.0.1:{}", server.get_ports()[0]);
+    let way = Way::to(address.clone()).await;
+    let url = backend.url().replace(&address, &format!("127.0.0.1:{}", way.port));
+    let clock = Arc::new(Stopped("2027-01-01T00:00:00Z".parse().expect("an instant")));
+    let store = backend.node_at(url, "a", clock).await.expect("the store opens");
+    store.check().await.expect("it answers");
+
+    way.block(true);
+    let minute = std::time::Duration::from_secs(60);
+    let answer = tokio::time::timeout(minute, store.subscriptions(Page { skip: 0, top: 1 })).await;
+    assert!(matches!(answer, Ok(Err(Error::Unavailable(_)))), "{answer:?}");
+    assert!(store.check().await.is_err(), "its lease has run out, or it cannot write");
+    let mut bell = store.bell().listen();
+    way.block(false);
+    while store.check().await.is_err() {
+        // It rings when the heartbeat is back.
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
+    }
+}
+
 #[tokio::test]
 async fn the_claims_of_a_node_that_is_gone_are_taken_over() {
     with!(backend);
@@ -233,7 +316,9 @@ async fn a_store_is_not_copied_but_says_how() {
 #[tokio::test]
 async fn entries_lie_in_partitions_that_are_dropped_when_they_are_old() {
     with!(backend);
-    let mut world = World::new(&backend).await;
+    // Partitions are made by the database's clock.
+    let now = backend.query("SELECT extract(epoch FROM now())::bigint").await;
+    let mut world = World::new_at(&backend, Timestamp::from_second(now).expect("an instant")).await;
     world.put("job", world.once_in(0)).await;
     world.run_one(true).await;
     assert_eq!(backend.query("SELECT count(*) FROM ledger_stray").await, 0, "not among the strays");
@@ -284,21 +369,8 @@ impl Backend for Across {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
-
-    #[test]
-    fn every_instant_is_accounted_for_across_nodes(
-        overlap in prop_oneof![Just(Overlap::Allow), Just(Overlap::Skip), Just(Overlap::Queue)],
-        catch_up in prop_oneof![Just(CatchUp::Last), Just(CatchUp::None), Just(CatchUp::All { max: 3 })],
-        steps in prop::collection::vec(any::<[u8; 3]>().prop_map(Step::from_bytes), 0..60),
-    ) {
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            if let Some(backend) = Postgres::fresh().await {
-                accounting::holds(&Across(backend), overlap, catch_up, &steps).await;
-            }
-        });
-    }
-}
+store::accounting!(
+    every_instant_is_accounted_for_across_nodes,
+    8,
+    where Some(backend) = Postgres::fresh().await.map(Across)
+);

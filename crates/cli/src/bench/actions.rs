@@ -20,8 +20,9 @@ use model::{Clock, Secret, Uuid};
 use tokio::task::JoinSet;
 
 use super::bare::{AmqpSender, HttpClient};
-use super::report::{self, Line};
+use super::report::{Line, median};
 use super::sinks::{self, Broker, HttpSink};
+use super::usage::{Process, Usage};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 /// As a storage queue and as Service Bus answer.
@@ -96,10 +97,10 @@ impl Kind {
     /// The bare client, which repeats what the action has sent.
     async fn bare(self, sinks: &Sinks) -> anyhow::Result<Bare> {
         Ok(match self {
-            Self::Http => Bare::Http(HttpClient::new(&sinks.plain, None)?),
-            Self::Https => Bare::Http(HttpClient::new(&sinks.secure, Some(&sinks.root))?),
-            Self::StorageQueue => Bare::Http(HttpClient::new(&sinks.queue, None)?),
-            Self::ServiceBusRest => Bare::Http(HttpClient::new(&sinks.bus, None)?),
+            Self::Http => Bare::Http(sinks.plain.client(None)?),
+            Self::Https => Bare::Http(sinks.secure.client(Some(&sinks.root))?),
+            Self::StorageQueue => Bare::Http(sinks.queue.client(None)?),
+            Self::ServiceBusRest => Bare::Http(sinks.bus.client(None)?),
             Self::ServiceBusAmqp => Bare::Amqp(AmqpSender::open(&sinks.broker).await?),
         })
     }
@@ -181,13 +182,13 @@ pub(super) async fn actions(extent: Extent, only: &[Kind]) -> anyhow::Result<Vec
         let mut rounds = Rounds::default();
         for round in 0..=extent.rounds {
             for bare_now in turns(round) {
-                let (began, cpu) = (SystemClock.now(), report::cpu_seconds());
+                let (began, cpu) = (SystemClock.now(), Usage::of(Process::Own).cpu);
                 if bare_now {
                     bare.run(extent).await?;
                 } else {
                     ours.run(extent).await?;
                 }
-                let cpu = report::cpu_seconds() - cpu;
+                let cpu = Usage::of(Process::Own).cpu - cpu;
                 // In the first round connections are made and memory is found.
                 if round > 0 {
                     rounds.note(bare_now, rate(extent, began), cpu / f64::from(extent.calls));
@@ -234,7 +235,6 @@ impl Rounds {
     fn lines(&self, names: &Names) -> [Line; 5] {
         let both = self.bare.calls.iter().zip(&self.action.calls);
         let ratios = both.map(|(bare, action)| action / bare * 100.0);
-        // The kernel counts in hundredths of a second, too coarse for one round.
         let microseconds = |cpu: &[f64]| cpu.iter().sum::<f64>() / cpu.len() as f64 * 1e6;
         [
             Line::new(names.bare, median(self.bare.calls.clone()), "1/s"),
@@ -243,16 +243,6 @@ impl Rounds {
             Line::new(names.bare_cpu, microseconds(&self.bare.cpu), "µs"),
             Line::new(names.action_cpu, microseconds(&self.action.cpu), "µs"),
         ]
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => 0.0,
-        even if even.is_multiple_of(2) => f64::midpoint(values[middle - 1], values[middle]),
-        _ => values[middle],
     }
 }
 

@@ -13,11 +13,12 @@ use serde_json::{Value, json};
 
 use super::report::{Line, Spread};
 use super::served::{Call, Connection, Crew, Measure, Served};
+use super::usage::{self, Usage};
 
 const VERSION: &str = "api-version=2016-03-01";
 
 /// As many jobs as the largest plan allows in a collection.
-const IN_A_COLLECTION: u32 = 1000;
+pub(super) const IN_A_COLLECTION: u32 = 1000;
 
 /// How many entries a page has.
 const PAGE: u32 = 100;
@@ -62,7 +63,9 @@ pub(super) async fn api(extent: Extent) -> anyhow::Result<Vec<Line>> {
         }});
         Call::put(format!("{}?{VERSION}", job(i)), body)
     };
+    let before = Usage::of(served.process());
     let new = crew.measure(jobs, Arc::new(move |i| put(i, 1))).await?;
+    let used = Usage::of(served.process()) - before;
     let changed = crew.measure(calls, Arc::new(move |i| put(any(i, jobs), 2))).await?;
     let get = move |i| Call::get(format!("{}?{VERSION}", job(any(i, jobs))));
     let read = crew.measure(calls, Arc::new(get)).await?;
@@ -73,10 +76,16 @@ pub(super) async fn api(extent: Extent) -> anyhow::Result<Vec<Line>> {
         Line::new("connections", f64::from(connections), ""),
     ];
     lines.extend(told("PUT of a new job", &new));
+    lines.extend([
+        Line::new("PUT of a new job, CPU of the server", used.cpu / f64::from(jobs) * 1e6, "µs"),
+        Line::new("PUT of a new job, written by the server", used.written / f64::from(jobs), "B"),
+        Line::new("PUT of a new job, of GET /healthz", new.rate / ceiling.rate * 100.0, "%"),
+    ]);
     lines.extend(told("PUT of a job that is there", &changed));
     lines.extend(told("GET of a job", &read));
     lines.extend(told("GET /healthz", &ceiling));
 
+    lines.push(Line::new("peak memory of the server", usage::peak_memory(served.process()), "MB"));
     let middle = format!("{:06}", jobs / 2);
     for (name, path) in [
         ("page of a collection", format!("{}/jobs?{VERSION}&$top={PAGE}", collection(0))),

@@ -1,5 +1,6 @@
 //! Bare clients: the libraries that the actions use, with nothing around them. They send what the sinks got first.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -13,12 +14,14 @@ use http_body_util::{BodyExt, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
+use model::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
-use super::sinks::{Broker, HttpSink};
+use super::sinks::{Broker, Request};
+use super::target::DUE;
 
 /// hyper's client, and the request that it sends.
 #[derive(Clone)]
@@ -28,8 +31,8 @@ pub(super) struct HttpClient {
 }
 
 impl HttpClient {
-    /// `root` is the certificate (PEM) of a sink that speaks TLS.
-    pub(super) fn new(sink: &HttpSink, root: Option<&str>) -> anyhow::Result<Self> {
+    /// Repeats the first call that came to an address. `root` is the certificate (PEM) of a sink that speaks TLS.
+    pub(super) fn new(address: SocketAddr, first: Request, root: Option<&str>) -> anyhow::Result<Self> {
         let mut roots = RootCertStore::empty();
         if let Some(root) = root {
             roots
@@ -48,20 +51,34 @@ impl HttpClient {
             .enable_http1()
             .wrap_connector(connector);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        let first = sink.first()?;
         let scheme = if root.is_some() { "https" } else { "http" };
         let mut request = http::Request::new(first.body);
         *request.method_mut() = first.method;
-        *request.uri_mut() = format!("{scheme}://{}{}", sink.address, first.path).parse()?;
+        *request.uri_mut() = format!("{scheme}://{address}{}", first.path).parse()?;
         *request.headers_mut() = first.headers;
         Ok(Self { client, request: Arc::new(request) })
     }
 
     pub(super) async fn call(&self) -> anyhow::Result<()> {
+        self.send(self.copy()).await
+    }
+
+    /// The same call, for an occurrence that is due at an instant.
+    pub(super) async fn call_due(&self, due: Timestamp) -> anyhow::Result<()> {
+        let mut request = self.copy();
+        request.headers_mut().insert(DUE, wire::date_time::write(due).parse()?);
+        self.send(request).await
+    }
+
+    fn copy(&self) -> http::Request<Full<Bytes>> {
         let mut request = http::Request::new(Full::new(self.request.body().clone()));
         *request.method_mut() = self.request.method().clone();
         *request.uri_mut() = self.request.uri().clone();
         *request.headers_mut() = self.request.headers().clone();
+        request
+    }
+
+    async fn send(&self, request: http::Request<Full<Bytes>>) -> anyhow::Result<()> {
         let answer = self.client.request(request).await?;
         if !answer.status().is_success() {
             bail!("the sink answered {}", answer.status());

@@ -8,16 +8,16 @@ use model::Clock;
 use store::{Key, Keyring};
 
 use super::lead;
-use super::report::{self, Line, Spread};
-use super::target::Target;
+use super::report::{Line, Spread};
+use super::target::{Arrival, Target};
+use super::usage::{self, Process, Usage};
 use super::world::World;
 
 /// What is due on top: so many a second.
 const RATE: u32 = 100;
 
 /// The process is watched right after its start, when it looks around, then while it only waits, and at last while a few
-/// jobs are due: for a third, the whole and a third of `seconds`. The CPU is counted in hundredths of a second, so a few
-/// tenths of a percent take a while to see.
+/// jobs are due: for a third, the whole and a third of `seconds`.
 pub(super) async fn idle(jobs: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
     let third = seconds / 3;
     let empty = {
@@ -31,11 +31,10 @@ pub(super) async fn idle(jobs: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
 
     let folder = tempfile::tempdir()?;
     let nobody = Target::start().await?.address;
-    let far = SystemClock.now() + SignedDuration::from_hours(24 * 300);
     let keyring = Keyring::new(Key::generate()?, []);
     let written = {
         let world = World::open_with(folder.path(), keyring.clone())?;
-        world.write_jobs((0..jobs).map(|_| (far, nobody)), jobs).await?
+        world.store_idle(jobs, nobody).await?
     };
     let opening = SystemClock.now();
     let world = World::open_with(folder.path(), keyring)?;
@@ -43,7 +42,7 @@ pub(super) async fn idle(jobs: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
     let opened = opening.duration_until(SystemClock.now()).as_secs_f64();
     let after_start = cpu_during(third).await;
     let steady = cpu_during(seconds).await;
-    let memory = report::memory();
+    let memory = usage::memory(Process::Own);
     let full = trickle(&world, third).await?;
     engine.stop().await;
 
@@ -60,26 +59,27 @@ pub(super) async fn idle(jobs: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
         Line::new("lateness p50 with an empty store", empty.at(0.5), "ms"),
         Line::new("lateness p99 with an empty store", empty.at(0.99), "ms"),
         Line::new("lateness max with an empty store", empty.at(1.0), "ms"),
-        Line::new("peak memory, writing included", report::peak_memory(), "MB"),
+        Line::new("peak memory, writing included", usage::peak_memory(Process::Own), "MB"),
     ])
 }
 
 /// The part of a core that this process used while nothing was due.
 async fn cpu_during(seconds: u32) -> f64 {
-    let before = report::cpu_seconds();
+    let before = Usage::of(Process::Own).cpu;
     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-    (report::cpu_seconds() - before) / f64::from(seconds)
+    (Usage::of(Process::Own).cpu - before) / f64::from(seconds)
 }
 
 /// Lets a few jobs fire, evenly; how late they were.
 async fn trickle(world: &World, seconds: u32) -> anyhow::Result<Spread> {
     let target = Target::start().await?;
     let count = RATE * seconds;
+    target.expect(count as usize);
     let begin = SystemClock.now() + lead(count);
     let step = SignedDuration::from_secs(1) / i32::try_from(RATE)?;
     let dues = (0..count).map(|i| (begin + step * i32::try_from(i).unwrap_or(i32::MAX), target.address));
     world.write_jobs(dues, count).await?;
-    target.until(count as usize).await;
-    world.until_settled(count).await?;
-    Ok(target.lateness())
+    let arrivals = target.all().await;
+    world.until_settled().await?;
+    Ok(Spread::new(arrivals.iter().map(Arrival::lateness).collect()))
 }

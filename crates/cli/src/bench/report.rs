@@ -1,25 +1,66 @@
-//! What was measured, as a table or as JSON; and what this process has used.
+//! What was measured, as a table or as JSON.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 
-/// One number.
+/// A number, or one of each round.
 pub(super) struct Line {
     name: Cow<'static, str>,
-    value: f64,
+    values: Vec<f64>,
     unit: &'static str,
 }
 
 impl Line {
     pub(super) fn new(name: impl Into<Cow<'static, str>>, value: f64, unit: &'static str) -> Self {
-        Self { name: name.into(), value, unit }
+        Self { name: name.into(), values: vec![value], unit }
     }
 
+    fn key(&self) -> String {
+        if self.unit.is_empty() { self.name.to_string() } else { format!("{} ({})", self.name, self.unit) }
+    }
+
+    /// The median, and where there are several, the least and the most.
     fn shown(&self) -> String {
-        let digits = if self.value >= 100.0 || self.value.fract() == 0.0 { 0 } else { 2 };
-        format!("{:.digits$} {}", self.value, self.unit)
+        let value = format!("{} {}", digits(median(self.values.clone())), self.unit);
+        let (least, most) = self
+            .values
+            .iter()
+            .fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(*value), most.max(*value)));
+        match self.values.len() {
+            1 => value,
+            _ if least == most => value,
+            _ => format!("{} ({} to {})", value.trim_end(), digits(least), digits(most)),
+        }
+    }
+}
+
+fn digits(value: f64) -> String {
+    let digits = if value.abs() >= 100.0 || value.fract() == 0.0 { 0 } else { 2 };
+    format!("{value:.digits$}")
+}
+
+/// The lines of all rounds as one each. Every round has the same.
+pub(super) fn over(rounds: Vec<Vec<Line>>) -> Vec<Line> {
+    let mut rounds = rounds.into_iter();
+    let mut lines = rounds.next().unwrap_or_default();
+    for round in rounds {
+        for (line, more) in lines.iter_mut().zip(round) {
+            line.values.extend(more.values);
+        }
+    }
+    lines
+}
+
+/// Half of the values are not above it.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        even if even.is_multiple_of(2) => f64::midpoint(values[middle - 1], values[middle]),
+        _ => values[middle],
     }
 }
 
@@ -39,17 +80,18 @@ impl Spread {
     }
 }
 
+/// Prints the lines. As JSON they are medians by name; where there were several rounds, `rounds` has the value of each.
 pub(super) fn print(lines: &[Line], json: bool) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     if json {
-        let key = |line: &Line| {
-            if line.unit.is_empty() {
-                line.name.to_string()
-            } else {
-                format!("{} ({})", line.name, line.unit)
-            }
-        };
-        let object: Map<String, Value> = lines.iter().map(|line| (key(line), line.value.into())).collect();
+        let mut object: Map<String, Value> =
+            lines.iter().map(|line| (line.key(), median(line.values.clone()).into())).collect();
+        let several = lines.iter().filter(|line| line.values.len() > 1);
+        let rounds: Map<String, Value> =
+            several.map(|line| (line.key(), line.values.clone().into())).collect();
+        if !rounds.is_empty() {
+            object.insert("rounds".to_owned(), rounds.into());
+        }
         writeln!(out, "{:#}", Value::Object(object))?;
         return Ok(());
     }
@@ -60,29 +102,16 @@ pub(super) fn print(lines: &[Line], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds of CPU that this process has used, by the kernel's count; 0 where there is none to ask.
-pub(super) fn cpu_seconds() -> f64 {
-    // Ticks are hundredths of a second on every Linux that Rust runs on.
-    const TICKS: f64 = 100.0;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |i: usize| fields.get(i).and_then(|field| field.parse::<f64>().ok()).unwrap_or_default();
-    (ticks(11) + ticks(12)) / TICKS
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Megabytes in memory now.
-pub(super) fn memory() -> f64 {
-    status("VmRSS:")
-}
-
-/// Megabytes in memory at the most.
-pub(super) fn peak_memory() -> f64 {
-    status("VmHWM:")
-}
-
-fn status(name: &str) -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    line.split_whitespace().next().and_then(|kilobytes| kilobytes.parse::<f64>().ok()).unwrap_or_default()
-        / 1024.0
+    #[test]
+    fn rounds_become_a_median_with_its_range() {
+        let round = |rate, jobs| vec![Line::new("rate", rate, "1/s"), Line::new("jobs", jobs, "")];
+        let lines = over(vec![round(3.0, 7.0), round(1.5, 7.0), round(2.0, 7.0)]);
+        let shown: Vec<String> = lines.iter().map(Line::shown).collect();
+        assert_eq!(shown, ["2 1/s (1.50 to 3)", "7 "]);
+        assert_eq!(over(vec![round(0.25, 7.0)])[0].shown(), "0.25 1/s");
+    }
 }

@@ -23,6 +23,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::report::Spread;
+use super::usage::Process;
 use crate::progress::Progress;
 
 /// A server of this binary; it ends with this, and its data too.
@@ -62,6 +63,13 @@ impl Served {
         let address = line.trim().rsplit("http://").next().and_then(|address| address.parse().ok());
         served.address = address.context("the server did not start; its log says why")?;
         Ok(served)
+    }
+}
+
+impl Served {
+    /// The process of the server.
+    pub(super) fn process(&self) -> Process {
+        Process::Child(self.process.id())
     }
 }
 

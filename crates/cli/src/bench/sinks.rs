@@ -18,6 +18,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use super::bare::HttpClient;
+
 /// A request as it came.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
@@ -55,8 +57,10 @@ impl HttpSink {
         Ok(Self { address, first })
     }
 
-    pub(super) fn first(&self) -> anyhow::Result<Request> {
-        self.first.get().cloned().context("no call has arrived")
+    /// A bare client that repeats the first call. `root` is the certificate (PEM) of a sink that speaks TLS.
+    pub(super) fn client(&self, root: Option<&str>) -> anyhow::Result<HttpClient> {
+        let first = self.first.get().cloned().context("no call has arrived")?;
+        HttpClient::new(self.address, first, root)
     }
 }
 
@@ -99,7 +103,8 @@ fn length(head: &str) -> usize {
     lengths.filter_map(|length| length.parse().ok()).next().unwrap_or_default()
 }
 
-fn read(head: &str, body: &[u8]) -> Option<Request> {
+/// Reads a request.
+pub(super) fn read(head: &str, body: &[u8]) -> Option<Request> {
     let mut lines = head.lines();
     let mut line = lines.next()?.split(' ');
     let (method, path) = (line.next()?.parse().ok()?, line.next()?.to_owned());

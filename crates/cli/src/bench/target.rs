@@ -1,15 +1,20 @@
 //! The target: answers at once and notes when each request arrived.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use anyhow::Context;
 use engine::SystemClock;
 use model::{Clock, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
-use super::report::Spread;
+use super::sinks::{self, Request};
+
+/// The header that says when an occurrence was due.
+pub(super) const DUE: &str = "x-ms-scheduler-expected-execution-time";
 
 /// A target in this process.
 pub(super) struct Target {
@@ -17,17 +22,40 @@ pub(super) struct Target {
     arrivals: Arc<Arrivals>,
 }
 
-struct Arrivals {
+/// A request that came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) due: Timestamp,
+    pub(super) at: Timestamp,
+}
+
+impl Arrival {
     /// Milliseconds from due to here.
-    lateness: Mutex<Vec<f64>>,
-    count: watch::Sender<usize>,
+    pub(super) fn lateness(&self) -> f64 {
+        self.due.duration_until(self.at).as_secs_f64() * 1e3
+    }
+}
+
+#[derive(Default)]
+struct Arrivals {
+    noted: Mutex<Vec<Arrival>>,
+    /// How many are waited for. Only the one that makes it full wakes somebody up.
+    goal: AtomicUsize,
+    reached: Notify,
+    first: OnceLock<Request>,
+}
+
+impl Arrivals {
+    fn noted(&self) -> MutexGuard<'_, Vec<Arrival>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Target {
     pub(super) async fn start() -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let arrivals = Arc::new(Arrivals { lateness: Mutex::default(), count: watch::Sender::new(0) });
+        let arrivals = Arc::new(Arrivals::default());
         let noted = arrivals.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -38,23 +66,31 @@ impl Target {
         Ok(Self { address, arrivals })
     }
 
-    /// Waits until so many requests have arrived; when that was.
-    pub(super) async fn until(&self, count: usize) -> Timestamp {
-        let mut arrived = self.arrivals.count.subscribe();
-        // The sender lives as long as we do.
-        let _ = arrived.wait_for(|arrived| *arrived >= count).await;
-        SystemClock.now()
+    /// From now on so many requests are waited for, and those before are forgotten.
+    pub(super) fn expect(&self, count: usize) {
+        let mut noted = self.arrivals.noted();
+        noted.clear();
+        noted.reserve(count);
+        self.arrivals.goal.store(count, Ordering::Relaxed);
     }
 
-    /// How late the requests were.
-    pub(super) fn lateness(&self) -> Spread {
-        Spread::new(self.arrivals.lateness.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    /// Waits until all that are waited for have arrived; what they were.
+    pub(super) async fn all(&self) -> Vec<Arrival> {
+        while self.arrivals.noted().len() < self.arrivals.goal.load(Ordering::Relaxed) {
+            // A reached goal leaves a permit behind, so that none is missed.
+            self.arrivals.reached.notified().await;
+        }
+        self.arrivals.noted().clone()
+    }
+
+    /// The first request that ever came, for a bare client to repeat.
+    pub(super) fn first(&self) -> anyhow::Result<Request> {
+        self.arrivals.first.get().cloned().context("no call has arrived")
     }
 }
 
 /// Reads requests that have no body to speak of, one after the other.
 async fn answer(mut stream: TcpStream, arrivals: Arc<Arrivals>) -> Option<()> {
-    const DUE: &str = "x-ms-scheduler-expected-execution-time: ";
     let mut buffer = Vec::with_capacity(4096);
     loop {
         let end = loop {
@@ -65,13 +101,22 @@ async fn answer(mut stream: TcpStream, arrivals: Arc<Arrivals>) -> Option<()> {
                 return None;
             }
         };
-        let now = SystemClock.now();
+        let at = SystemClock.now();
         let head = std::str::from_utf8(&buffer[..end]).ok()?;
-        let due =
-            head.lines().find_map(|line| line.strip_prefix(DUE)).and_then(recurrence::read_date_time)?;
-        let lateness = due.duration_until(now).as_secs_f64() * 1e3;
-        arrivals.lateness.lock().unwrap_or_else(PoisonError::into_inner).push(lateness);
-        arrivals.count.send_modify(|count| *count += 1);
+        let due = head.lines().find_map(|line| line.strip_prefix(DUE)?.strip_prefix(": "));
+        let due = due.and_then(recurrence::read_date_time)?;
+        if arrivals.first.get().is_none() {
+            // Another connection may have been faster, with the same.
+            sinks::read(head, &[]).into_iter().for_each(|request| drop(arrivals.first.set(request)));
+        }
+        let count = {
+            let mut noted = arrivals.noted();
+            noted.push(Arrival { due, at });
+            noted.len()
+        };
+        if count == arrivals.goal.load(Ordering::Relaxed) {
+            arrivals.reached.notify_one();
+        }
         buffer.drain(..end);
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.ok()?;
     }

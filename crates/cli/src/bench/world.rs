@@ -10,6 +10,7 @@ use std::time::Duration;
 use actions::{ActionSettings, Actions};
 use anyhow::{Context, bail};
 use engine::{Engine, Settings, SystemClock};
+use jiff::SignedDuration;
 use model::action::{Action, Call, HttpRequest, RetryPolicy};
 use model::transition::begin;
 use model::{
@@ -42,6 +43,10 @@ impl World {
         let settings = SqliteSettings::new(keyring);
         let store = SqliteStore::open(file, settings, SystemClock.now())?;
         Ok(Self { store: Arc::new(store) })
+    }
+
+    pub(super) fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
     }
 
     pub(super) fn run(&self) -> anyhow::Result<Engine> {
@@ -99,15 +104,23 @@ impl World {
         Ok(())
     }
 
-    /// Waits until so many occurrences are in the ledger and none is under way.
-    pub(super) async fn until_settled(&self, count: u32) -> anyhow::Result<()> {
-        loop {
-            let census = self.store.census().await?;
-            if census.executions == 0 && self.fates().await?.values().sum::<u64>() >= u64::from(count) {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+    /// Writes jobs that nobody will see run.
+    pub(super) async fn store_idle(&self, jobs: u32, address: SocketAddr) -> anyhow::Result<f64> {
+        let far = SystemClock.now() + SignedDuration::from_hours(24 * 300);
+        self.write_jobs((0..jobs).map(|_| (far, address)), jobs).await
+    }
+
+    /// Waits until nothing is under way: after all calls have arrived, all are settled then.
+    pub(super) async fn until_settled(&self) -> anyhow::Result<()> {
+        while self.store.census().await?.executions > 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
+        Ok(())
+    }
+
+    /// Claims at most so many of what is due until an instant, as a process does that dies before it calls any.
+    pub(super) async fn claim_in_vain(&self, until: Timestamp, most: u32) -> anyhow::Result<usize> {
+        Ok(self.store.claim_due(SystemClock.now(), until, most).await?.claims.len())
     }
 
     /// How many occurrences met which fate.

@@ -12,11 +12,6 @@ use super::Finding;
 const LITTLE: u64 = 256 << 20;
 
 pub(super) fn look(config: &Config, now: Timestamp) -> Vec<Finding> {
-    if config.database.is_some() {
-        let says =
-            "the jobs are kept in PostgreSQL, and no folder is used; `punctual nodes` tells who shares it";
-        return vec![Finding::ok("data.store", says)];
-    }
     let folder = &config.data;
     if !folder.is_dir() {
         return vec![absent(folder)];

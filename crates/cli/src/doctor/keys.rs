@@ -2,24 +2,44 @@
 
 use server::config::Config;
 use server::keys;
-use store::{KeyId, SqliteStore};
+use store::{DatabaseInspection, DatabaseSchema, KeyId, SqliteStore};
 
 use super::Finding;
 
 const CHECK: &str = "keys.secrets";
 
+/// Of the embedded store.
 pub(super) fn look(config: &Config) -> Finding {
-    if config.database.is_some() {
-        return Finding::unknown(
-            CHECK,
-            "the store is a database, which is not asked; each node is given the keys",
-        );
-    }
     let database = config.store_file();
     let needed = match SqliteStore::keys_of(&database) {
         Ok(needed) => needed,
         Err(error) => return Finding::unknown(CHECK, error.to_string()),
     };
+    let is_there = database.exists();
+    judge(config, &needed, is_there, || {
+        let says = format!("the secrets in {} are not sealed yet", database.display());
+        Finding::warning(CHECK, says, "`punctual serve` seals them when it starts")
+    })
+}
+
+/// Of a database, as it was found. Its nodes are given their keys: none makes one for itself.
+pub(super) fn look_shared(config: &Config, found: Option<&DatabaseInspection>) -> Finding {
+    if config.secrets.key.is_none() && config.secrets.key_file.as_os_str().is_empty() {
+        let fix = "give every node the same, in PUNCTUAL_SECRETS_KEY or secrets.key-file: `punctual keys generate` \
+                   prints one";
+        return Finding::wrong(CHECK, "no key is given, and with a database no node makes one", fix);
+    }
+    let Some(found) = found else {
+        return Finding::unknown(CHECK, "the database cannot be asked which keys it needs");
+    };
+    let is_there = matches!(found.schema, DatabaseSchema::Ours(_));
+    judge(config, &found.keys, is_there, || {
+        Finding::unknown(CHECK, "the database does not say which keys it needs")
+    })
+}
+
+/// Whether the keys at hand are those that are needed; `unsealed` is what it means that none is.
+fn judge(config: &Config, needed: &[KeyId], is_there: bool, unsealed: impl FnOnce() -> Finding) -> Finding {
     let (keyring, source) = match keys::at_hand(config) {
         Ok(found) => found,
         Err(error) => {
@@ -27,12 +47,11 @@ pub(super) fn look(config: &Config) -> Finding {
             return Finding::wrong(CHECK, format!("the keys cannot be read: {error:#}"), fix);
         }
     };
-    if !database.exists() {
+    if !is_there {
         return Finding::ok(CHECK, "there is no store yet, and so no secret");
     }
     if needed.is_empty() {
-        let says = format!("the secrets in {} are not sealed yet", database.display());
-        return Finding::warning(CHECK, says, "`punctual serve` seals them when it starts");
+        return unsealed();
     }
     let is_missing = |id: &&KeyId| keyring.as_ref().is_none_or(|keyring| keyring.get(id).is_none());
     let missing: Vec<&KeyId> = needed.iter().filter(is_missing).collect();
@@ -40,7 +59,7 @@ pub(super) fn look(config: &Config) -> Finding {
     if missing.is_empty() {
         return Finding::ok(
             CHECK,
-            format!("secrets are sealed with the key {}, which {place} has", named(&needed)),
+            format!("secrets are sealed with the key {}, which {place} has", named(needed)),
         );
     }
     Finding::wrong(

@@ -5,6 +5,7 @@
 mod clock;
 mod configuration;
 mod data;
+mod database;
 mod keys;
 mod network;
 
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
-use server::config::{Flags, load};
+use server::config::{Config, Flags, load};
 
 use crate::client;
 use crate::output::{Format, Output};
@@ -36,6 +37,9 @@ pub(crate) struct Options {
     /// The folder of the embedded store, as for `serve`
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// A PostgreSQL database in place of the embedded store, as for `serve`
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
     /// A file of settings, as for `serve`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -107,16 +111,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         config: options.config.clone(),
         listen: options.listen.clone(),
         data: options.data.clone(),
-        database: None,
+        database: options.database.clone(),
     };
     let loaded = load(&flags, std::env::vars());
     let mut findings = configuration::look(&loaded, options.config.as_deref());
-    // Without settings there is no folder and no address to look at.
-    if let Ok(config) = &loaded {
-        findings.extend(data::look(config, crate::now()));
-        findings.push(keys::look(config));
-    }
     client::wait(async {
+        // Without settings there is no store and no address to look at.
+        if let Ok(config) = &loaded {
+            findings.extend(store(config).await);
+        }
         findings.extend(clock::look(&options.server).await);
         if let Ok(config) = &loaded {
             findings.extend(network::look(config.listen).await);
@@ -129,6 +132,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         1 => bail!("one thing is wrong"),
         many => bail!("{many} things are wrong"),
     }
+}
+
+/// Where the jobs are, and the keys that it needs.
+async fn store(config: &Config) -> Vec<Finding> {
+    let Some(database) = &config.database else {
+        let mut findings = data::look(config, crate::now());
+        findings.push(keys::look(config));
+        return findings;
+    };
+    let (mut findings, found) = database::look(database).await;
+    findings.push(keys::look_shared(config, found.as_ref()));
+    findings
 }
 
 fn print(format: Format, findings: &[Finding]) -> anyhow::Result<()> {

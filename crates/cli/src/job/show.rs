@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::action::in_words;
 use super::timing;
-use crate::output::{Format, Output, text, time};
+use crate::output::{Format, Output, many, text, time};
 use crate::target::{self, InCollection, own_name, with};
 
 /// How many runs to come are shown: of a job, and of one that was just written.
@@ -62,12 +62,10 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         }
         out.field("last run", &time(&status["lastExecutionTime"]))?;
         if status.is_object() {
-            let [runs, failures, faulted] =
-                ["executionCount", "failureCount", "faultedCount"].map(|member| text(&status[member]));
-            out.field(
-                "so far",
-                &format!("{runs} runs, {failures} attempts failed, {faulted} runs for good"),
-            )?;
+            let count = |member: &str, one: &str| many(status[member].as_u64().unwrap_or_default(), one);
+            let (runs, failures) = (count("executionCount", "run"), count("failureCount", "attempt"));
+            let faulted = count("faultedCount", "run");
+            out.field("so far", &format!("{runs}, {failures} failed, {faulted} for good"))?;
         }
         Ok(())
     })?;

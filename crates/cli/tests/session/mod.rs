@@ -23,10 +23,17 @@ impl Session {
     }
 
     /// Runs a line of shell.
+    #[allow(dead_code, reason = "each test file uses its part")]
     pub(crate) fn run(&self, line: &str) -> Output {
+        self.shell(line).output().expect("run")
+    }
+
+    /// A line of shell that is still to be run.
+    pub(crate) fn shell(&self, line: &str) -> Command {
         let binaries = Path::new(env!("CARGO_BIN_EXE_punctual")).parent().expect("a folder");
         let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
-        Command::new("bash")
+        let mut command = Command::new("bash");
+        command
             .args(["-uo", "pipefail", "-c", line])
             .current_dir(self.folder.path())
             .env("PATH", path)
@@ -35,9 +42,8 @@ impl Session {
             .env_remove("PUNCTUAL_CONTEXT")
             .env("TMPDIR", self.folder.path())
             .env("PUNCTUAL_SERVER", self.address())
-            .env("ECHO", format!("{}/api/echo", self.address()))
-            .output()
-            .expect("run")
+            .env("ECHO", format!("{}/api/echo", self.address()));
+        command
     }
 
     pub(crate) fn address(&self) -> String {

@@ -96,14 +96,19 @@ export function recurrenceForm(place, draft, changed) {
 
   function interval(mode) {
     if (mode === 'year') return null;
+    const unit = () => (input.value === '1' ? mode : `${mode}s`);
     const input = text({
       type: 'number',
       min: 1,
       value: at(draft, `${BASE}.interval`) ?? 1,
       class: 'short',
-      oninput: () => set(`${BASE}.interval`, input.value === '' ? undefined : Number(input.value)),
+      oninput: () => {
+        set(`${BASE}.interval`, input.value === '' ? undefined : Number(input.value));
+        word.textContent = unit();
+      },
     });
-    return field('Every', h('div', { class: 'row tight' }, input, h('span', {}, `${mode}s`)), {
+    const word = h('span', {}, unit());
+    return field('Every', h('div', { class: 'row tight' }, input, word), {
       path: `${BASE}.interval`,
     });
   }

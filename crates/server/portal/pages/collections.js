@@ -82,15 +82,25 @@ export function show(place) {
             ),
             h(
               'table',
-              { class: 'list' },
+              { class: 'list collections' },
               h('caption', { class: 'hidden' }, `Collections of ${group}`),
+              // The same widths in every group; the heads are there for those who do not see.
+              h(
+                'colgroup',
+                {},
+                ['', 'state', 'plan wide-only', 'place wide-only', 'jobs', 'acts'].map((kind) =>
+                  h('col', { class: kind }),
+                ),
+              ),
               h(
                 'thead',
                 { class: 'hidden' },
                 h(
                   'tr',
                   {},
-                  ['Collection', 'State', 'Plan', 'Place', 'Jobs'].map((text) => h('th', { scope: 'col' }, text)),
+                  ['Collection', 'State', 'Plan', 'Place', 'Jobs'].map((text) =>
+                    h('th', { scope: 'col', class: ['Plan', 'Place'].includes(text) ? 'wide-only' : null }, text),
+                  ),
                   h('td', {}, 'Actions'),
                 ),
               ),
@@ -130,8 +140,8 @@ export function show(place) {
         Object.entries(one.tags ?? {}).map(([name, value]) => h('span', { class: 'tag' }, `${name}: ${value}`)),
       ),
       h('td', {}, badge(state)),
-      h('td', {}, sku.name),
-      h('td', { class: 'wide-only' }, one.location),
+      h('td', { class: 'nowrap wide-only' }, sku.name),
+      h('td', { class: 'nowrap wide-only' }, one.location),
       h('td', { class: 'right' }, jobs),
       h(
         'td',

@@ -29,21 +29,20 @@ export function show(place, { segments }) {
   const abort = new AbortController();
   const top = h('div', { class: 'stack' });
   const body = h('div', { class: 'tab-body stack' });
-  fill(
-    place,
-    top,
-    tabs(
-      'Job',
-      TABS.map(([one, text]) => [one, text, pageOf(id, one === 'overview' ? undefined : one)]),
-      tab,
-    ),
-    body,
+  const bar = tabs(
+    'Job',
+    TABS.map(([one, text]) => [one, text, pageOf(id, one === 'overview' ? undefined : one)]),
+    tab,
   );
+  fill(place, top, bar, body);
   let part = null;
   let job = null;
 
   const load = async () => {
     job = (await call('GET', scheduler(id), { signal: abort.signal })).body;
+    const context = { id, signal: abort.signal, runAgain: () => act(() => actions.run(id), 'It runs') };
+    part ??= PARTS[tab](body, job, context);
+    bar.hidden = false;
     const isFinal = ['completed', 'faulted'].includes(job.properties.state);
     const isOff = job.properties.state === 'disabled';
     return head(name, {
@@ -87,10 +86,12 @@ export function show(place, { segments }) {
     if (kind === 'pulse' || (data.id && data.id.toLowerCase() !== id.toLowerCase())) return;
     live();
   });
-  into(top, load, { rows: 1 }).then((isThere) => {
-    if (!isThere || abort.signal.aborted) return;
-    const context = { id, signal: abort.signal, runAgain: () => act(() => actions.run(id), 'It runs') };
-    part = PARTS[tab](body, job, context);
+  into(top, load, {
+    rows: 1,
+    // Without a job there is nothing that they could show.
+    failed: () => {
+      bar.hidden = true;
+    },
   });
   return {
     title: `${name} · ${TABS.find(([one]) => one === tab)[1]}`,

@@ -25,7 +25,7 @@ export function show(place) {
 }
 
 function draw(settings) {
-  const { version, listen, data, plans = [], certificates = [], egress, ...rest } = settings;
+  const { version, listen, data, database, node, plans = [], certificates = [], egress, ...rest } = settings;
   return [
     h(
       'section',
@@ -34,7 +34,9 @@ function draw(settings) {
       facts([
         ['Version', version],
         ['Listens on', h('code', {}, listen)],
-        ['Data folder', h('code', { class: 'breakable' }, data)],
+        data && ['Data folder', h('code', { class: 'breakable' }, data)],
+        database && ['Database', h('code', { class: 'breakable' }, database)],
+        node && ['Node', [h('code', { class: 'breakable' }, node), ' ', link('all nodes', '/ui/nodes')]],
       ]),
     ),
     h(

@@ -5,7 +5,9 @@ use model::transition;
 use model::{Action, Collection, CollectionPath, JobState, Timestamp, Uuid};
 use recurrence::{Fault, Faults};
 use serde_json::{Value, json};
-use store::{Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredHistory, StoredJob, Written};
+use store::{
+    Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredCollection, StoredHistory, StoredJob, Written,
+};
 use wire::job::JobRequest;
 
 use super::{App, Preconditions, Result, TRIES, audited, names, too_many_changes};
@@ -35,8 +37,9 @@ impl App {
         preconditions: &Preconditions,
     ) -> Result<PutJob> {
         for _ in 0..TRIES {
-            let collection = self.collection(path).await?.collection;
-            let existing = self.store.job(path, name).await?;
+            let found = self.store.job_in_collection(path, name).await?;
+            let (StoredCollection { collection, .. }, existing) =
+                found.ok_or_else(|| Problem::no_collection(&path.group, &path.name))?;
             if existing.is_none() {
                 names::check("job", name, self.limits.name)?;
             }

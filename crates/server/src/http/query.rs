@@ -64,6 +64,16 @@ impl Query {
         }
     }
 
+    /// A parameter that is true or false, and false where it is left out.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.get(name) {
+            None => Ok(false),
+            Some(text) => text.to_ascii_lowercase().parse().map_err(|_| {
+                Problem::bad_request(format!("{name}: '{text}' is not allowed here; allowed: true or false."))
+            }),
+        }
+    }
+
     /// A parameter that is a number within bounds.
     pub(crate) fn number(&self, name: &str, low: u64, high: u64) -> Result<Option<u64>, Problem> {
         let Some(text) = self.get(name) else { return Ok(None) };

@@ -163,6 +163,21 @@ pub(crate) fn explain(error: Error, source: &Source) -> anyhow::Error {
     }
 }
 
+/// Which key comes first next.
+enum Next<'a> {
+    /// The one that does: what it shall seal is not done yet.
+    UnderWay,
+    /// One that the operator has given.
+    Given(Key),
+    /// One that is still to be made, before the others of the file.
+    Made { path: &'a Path, others: Keyring },
+}
+
+fn unreadable(error: anyhow::Error) -> Problem {
+    tracing::error!(error = format!("{error:#}"), "the keys cannot be changed");
+    Problem::busy(format!("The keys cannot be changed: {error:#}."))
+}
+
 /// The keys of a running server.
 #[derive(Debug)]
 pub struct Keys {
@@ -196,23 +211,39 @@ impl Keys {
     /// Puts another key first, and has everything sealed with it.
     pub async fn rotate(&self, store: &dyn Store) -> Result<Standing, Problem> {
         let _turn = self.turn.lock().await;
-        let keys = store.keys().await?;
-        // One change of keys after the other: what an interrupted one left is done first.
-        let under_way = keys.iter().any(|key| key.needed && !key.seals);
-        if !under_way {
-            let key = self.next(&keys)?;
-            store.add_key(key).await?;
+        match self.next(&store.keys().await?)? {
+            Next::UnderWay => {}
+            Next::Given(key) => store.add_key(key).await?,
+            Next::Made { path, others } => {
+                let key = Key::generate().map_err(|fault| unreadable(fault.into()))?;
+                // It is on the disk before anything is sealed with it.
+                file::write(path, &others.with_first(key.clone()))
+                    .map_err(|error| unreadable(error.into()))?;
+                store.add_key(key).await?;
+            }
         }
         self.more.notify_one();
         self.standing(store).await
     }
 
-    /// The key that is to seal.
-    fn next(&self, keys: &[KeyUse]) -> Result<Key, Problem> {
-        let unreadable = |error: anyhow::Error| {
-            tracing::error!(error = format!("{error:#}"), "the keys cannot be changed");
-            Problem::busy(format!("The keys cannot be changed: {error:#}."))
+    /// Where the keys stand, and the key that [`rotate`](Keys::rotate) would put first. It is known where it does not have
+    /// to be made. Nothing is changed.
+    pub async fn foresee(&self, store: &dyn Store) -> Result<(Standing, Option<KeyId>), Problem> {
+        let standing = self.standing(store).await?;
+        let next = match self.next(&standing.keys)? {
+            Next::UnderWay => standing.keys.iter().find(|key| key.seals).map(|key| key.id.clone()),
+            Next::Given(key) => Some(key.id().clone()),
+            Next::Made { .. } => None,
         };
+        Ok((standing, next))
+    }
+
+    /// What a rotation has to do first.
+    fn next(&self, keys: &[KeyUse]) -> Result<Next<'_>, Problem> {
+        // One change of keys after the other: what an interrupted one left is done first.
+        if keys.iter().any(|key| key.needed && !key.seals) {
+            return Ok(Next::UnderWay);
+        }
         match &self.source {
             Source::Environment => Err(Problem::keys_of_environment(format!(
                 "The keys come from {KEY_VARIABLE}, which is read at start: put a new key before the old one there, \
@@ -227,14 +258,10 @@ impl Keys {
                         path.display()
                     )));
                 }
-                Ok(first)
+                Ok(Next::Given(first))
             }
             source @ Source::Managed(path) => {
-                let key = Key::generate().map_err(|fault| unreadable(fault.into()))?;
-                let keyring = read(source).map_err(unreadable)?.with_first(key.clone());
-                // It is on the disk before anything is sealed with it.
-                file::write(path, &keyring).map_err(|error| unreadable(error.into()))?;
-                Ok(key)
+                Ok(Next::Made { path, others: read(source).map_err(unreadable)? })
             }
         }
     }

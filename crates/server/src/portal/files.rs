@@ -50,6 +50,7 @@ pub(super) const FILES: &[File] = &[
     file!("pages/job.js", SCRIPT),
     file!("pages/jobs.js", SCRIPT),
     file!("pages/ledger.js", SCRIPT),
+    file!("pages/nodes.js", SCRIPT),
     file!("pages/settings.js", SCRIPT),
     file!("parts/basics.js", SCRIPT),
     file!("parts/collection-form.js", SCRIPT),

@@ -346,6 +346,8 @@ async fn real_answers_are_as_described() {
         ("DELETE", job("c", "j1"), "x", "y", 200),
         ("DELETE", collection("c"), "x", "y", 200),
         ("GET", "/api/keys".into(), "x", "y", 200),
+        ("POST", "/api/keys/rotate?dryRun=true".into(), "x", "y", 200),
+        ("POST", "/api/keys/rotate?dryRun=maybe".into(), "x", "y", 400),
         ("POST", "/api/keys/rotate".into(), "x", "y", 202),
         ("GET", "/api/keys/rotate".into(), "x", "y", 405),
     ];

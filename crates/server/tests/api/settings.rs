@@ -40,6 +40,19 @@ async fn settings_are_told_and_secrets_are_not() {
     assert_eq!(refused.status, 400);
 }
 
+#[tokio::test(start_paused = true)]
+async fn where_the_jobs_are_is_told_without_the_password() {
+    let found = Door::open(&[]).get("/api/settings").await;
+    assert_eq!(
+        (&found["data"], found.get("database"), found.get("node")),
+        (&json!("punctual-data"), None, None)
+    );
+    let database = [("PUNCTUAL_DATABASE", "postgres://clerk:s3cret@db/jobs"), ("PUNCTUAL_NODE", "a")];
+    let found = Door::open(&database).get("/api/settings").await;
+    assert_eq!(found.get("data"), None, "no folder is used");
+    assert_eq!((&found["database"], &found["node"]), (&json!("postgres://clerk@db/jobs"), &json!("a")));
+}
+
 /// Gives the job a certificate. Only what is in it counts here, so nobody has to make a real one.
 async fn certify(door: &Door) {
     let path = CollectionPath { subscription: "s".into(), group: "g".into(), name: "c".into() };

@@ -1,8 +1,8 @@
 //! The promise of the ledger under random steps: every instant of a rule that has passed is in it exactly once, whatever
 //! became of the job meanwhile.
 //!
-//! A test hands over steps from a generator ([`Step::from_bytes`] makes one of any three bytes); this walks them, lets
-//! everything end, and counts.
+//! [`accounting!`](crate::accounting) makes a test of it: random steps ([`Step::from_bytes`] makes one of any three bytes)
+//! with jobs of every policy. [`holds`] walks them, lets everything end, and counts.
 
 use jiff::SignedDuration;
 use model::action::RetryPolicy;
@@ -271,4 +271,43 @@ impl Hands {
 
 fn state(on: bool) -> JobState {
     if on { JobState::Enabled } else { JobState::Disabled }
+}
+
+/// Makes a test that walks so many times at random. The backend is an expression as for
+/// [`conformance!`](crate::conformance). Whoever uses this has proptest.
+///
+/// ```ignore
+/// store::accounting!(every_instant_is_accounted_for, 48, where Some(backend) = Some(crate::fresh()));
+/// ```
+#[macro_export]
+macro_rules! accounting {
+    ($test:ident, $cases:literal, where Some($name:ident) = $backend:expr) => {
+        ::proptest::proptest! {
+            #![proptest_config(::proptest::prelude::ProptestConfig::with_cases($cases))]
+
+            #[test]
+            fn $test(
+                overlap in ::proptest::sample::select(
+                    vec![::model::Overlap::Allow, ::model::Overlap::Skip, ::model::Overlap::Queue]
+                ),
+                catch_up in ::proptest::sample::select(
+                    vec![::model::CatchUp::Last, ::model::CatchUp::None, ::model::CatchUp::All { max: 3 }]
+                ),
+                bytes in ::proptest::collection::vec(::proptest::prelude::any::<[u8; 3]>(), 0..60),
+            ) {
+                let steps: Vec<_> =
+                    bytes.into_iter().map($crate::conformance::accounting::Step::from_bytes).collect();
+                let runtime = ::tokio::runtime::Builder::new_multi_thread()
+                    .worker_threads(1)
+                    .enable_all()
+                    .build()
+                    .expect("a runtime");
+                runtime.block_on(async {
+                    if let Some($name) = $backend {
+                        $crate::conformance::accounting::holds(&$name, overlap, catch_up, &steps).await;
+                    }
+                });
+            }
+        }
+    };
 }

@@ -1,7 +1,7 @@
 //! What every backend of [`Store`](crate::Store) must do: one suite, run against each of them.
 //!
 //! A backend says how it is opened ([`Backend`]) and calls [`conformance!`](crate::conformance) in a test of its own,
-//! which makes one test of each behaviour. The random walk of [`accounting`] wants steps from a generator; see there.
+//! which makes one test of each behaviour; [`accounting!`](crate::accounting) makes one of the random walk.
 //!
 //! A new behaviour is a function in the module of its subject and a name in the list below.
 

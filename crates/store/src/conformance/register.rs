@@ -355,3 +355,61 @@ pub async fn lists_have_only_what_is_seen(backend: &dyn Backend) {
         assert_eq!(everything.find_jobs(&JobQuery::default(), ALL).await.unwrap().total, 4);
     }
 }
+
+/// What [`register_by!`](crate::register_by) needs by name.
+#[doc(hidden)]
+pub mod names {
+    pub use std::sync::Arc;
+
+    pub use access::{Assignment, Entry, Note, Sight, TokenId, TokenRecord};
+    pub use async_trait::async_trait;
+    pub use model::Timestamp;
+
+    pub use crate::{Added, AuditQuery, Chain, Register, Result, Session, Store};
+}
+
+/// [`Register`](crate::Register) for a store of a test that has another one in a field.
+#[macro_export]
+macro_rules! register_by {
+    ($type:ty, $field:ident) => {
+        $crate::register_by! { $type, $field;
+            note(note: Note) -> ();
+            audit(query: &AuditQuery, top: u32) -> Vec<Entry>;
+            audit_chains() -> Vec<Chain>;
+            audit_of(chain: i64, after: i64, top: u32) -> Vec<Entry>;
+            prune_audit(before: Timestamp) -> bool;
+            token(id: &TokenId) -> Option<TokenRecord>;
+            tokens() -> Vec<TokenRecord>;
+            add_token(record: TokenRecord, roles: Vec<Assignment>) -> Added;
+            revoke_token(id: &TokenId, now: Timestamp) -> bool;
+            use_token(id: &TokenId, now: Timestamp) -> ();
+            assignments() -> Vec<Assignment>;
+            assign(assignment: Assignment) -> Added;
+            unassign(assignment: Assignment) -> bool;
+            add_session(session: Session, idle_since: Timestamp) -> ();
+            session(hash: [u8; 32]) -> Option<Session>;
+            use_session(hash: [u8; 32], now: Timestamp) -> ();
+            end_session(hash: [u8; 32]) -> bool;
+        }
+    };
+    ($type:ty, $field:ident; $($name:ident($($value:ident: $of:ty),*) -> $answer:ty;)+) => {
+        const _: () = {
+            use $crate::conformance::register::names::*;
+
+            #[async_trait]
+            impl Register for $type {
+                fn noting(&self, note: Note) -> Arc<dyn Store> {
+                    self.$field.noting(note)
+                }
+
+                fn seen_by(&self, sight: &Sight) -> Arc<dyn Store> {
+                    self.$field.seen_by(sight)
+                }
+
+                $(async fn $name(&self, $($value: $of),*) -> Result<$answer> {
+                    self.$field.$name($($value),*).await
+                })+
+            }
+        };
+    };
+}

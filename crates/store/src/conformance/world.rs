@@ -31,7 +31,12 @@ pub struct World<'b> {
 impl<'b> World<'b> {
     /// A fresh store at the beginning of 2027, with the collection [`path`](Self::path).
     pub async fn new(backend: &'b dyn Backend) -> Self {
-        let world = Self::resume(backend, "2027-01-01T00:00:00Z".parse().unwrap()).await;
+        Self::new_at(backend, "2027-01-01T00:00:00Z".parse().unwrap()).await
+    }
+
+    /// The same at another time.
+    pub async fn new_at(backend: &'b dyn Backend, now: Timestamp) -> Self {
+        let world = Self::resume(backend, now).await;
         let written = world.put_collection(collection(&path(), Plan::P20Premium), Expected::Absent).await;
         assert!(matches!(written, Written::Done(_)), "{written:?}");
         world

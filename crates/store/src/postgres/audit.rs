@@ -6,7 +6,7 @@
 use access::audit::{Hash, Link};
 use access::{Act, Entry, Note, Verdict};
 use jiff::Timestamp;
-use tokio_postgres::Row;
+use tokio_postgres::{Row, Transaction};
 use tokio_postgres::types::ToSql;
 
 use super::columns::{instant_of, key, text};
@@ -23,6 +23,18 @@ const CHUNK: i64 = 1_000;
 const CHAINS: i64 = 8;
 
 const COLUMNS: &str = "chain, serial, at, who, name, source, act, target, verdict, detail, hash";
+
+/// Makes the chains that are not there.
+pub(super) async fn make_chains(transaction: &Transaction<'_>) -> Outcome<()> {
+    transaction
+        .batch_execute(
+            "INSERT INTO audit_chains
+             SELECT chain, 0, decode(repeat('00', 32), 'hex'), 0, decode(repeat('00', 32), 'hex')
+             FROM generate_series(0, 63) AS chain ON CONFLICT DO NOTHING",
+        )
+        .await?;
+    Ok(())
+}
 
 /// Writes the notes of a transaction, as the last thing that it does.
 pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {

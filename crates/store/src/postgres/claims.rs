@@ -11,11 +11,11 @@ use jiff::{SignedDuration, Timestamp};
 use model::Overlap;
 use model::transition::{self, Busy, Due};
 
-use super::columns::{code, instant_or_none, number};
+use super::columns::{instant_or_none, number};
 use super::executions::{self, New};
 use super::fault::{Fault, Outcome};
 use super::work::Work;
-use super::{definitions, jobs, keys, shards};
+use super::{definitions, jobs, keys, settle, shards};
 use crate::codec::{open_definition, ticks};
 use crate::decisions::Soonest;
 use crate::lease::Lease;
@@ -182,7 +182,7 @@ impl Claiming<'_> {
         let mut moved = Moved::default();
         let (mut new, mut claimed_jobs) = (Vec::new(), Vec::new());
         let mut planned = self.claims.len();
-        for DueJob { row, shard } in &rows {
+        for DueJob { row, shard, .. } in &rows {
             let decided = texts.with(work, row, |known| {
                 let busy = match known.job.definition.overlap {
                     Overlap::Allow => Busy::default(),
@@ -229,10 +229,7 @@ impl Claiming<'_> {
             }
         }
         moved.write(work).await?;
-        for (row, last_faulted) in moved.resting {
-            come_to_rest(work, &row, last_faulted, self.now).await?;
-        }
-        Ok(())
+        settle::come_to_rest(work, moved.resting.iter().map(|row| (row, self.now))).await
     }
 }
 
@@ -261,7 +258,7 @@ struct Moved {
     /// Set aside.
     aside: Vec<i64>,
     /// Without a further occurrence, and with nothing to carry out from this one.
-    resting: Vec<(JobRow, bool)>,
+    resting: Vec<JobRow>,
 }
 
 impl Moved {
@@ -271,8 +268,7 @@ impl Moved {
         self.next.push(due.next_at.map(ticks));
         self.history.push(due.history.len() as i64);
         if due.next_at.is_none() && due.executions.is_empty() {
-            let row = JobRow { next_at: None, ..row.clone() };
-            self.resting.push((row.clone(), row.last_faulted));
+            self.resting.push(JobRow { next_at: None, ..row.clone() });
         }
     }
 
@@ -296,6 +292,8 @@ impl Moved {
 struct DueJob {
     row: JobRow,
     shard: i16,
+    /// Whether its occurrences overlap, and so can be claimed ahead.
+    ahead: bool,
 }
 
 /// Jobs to ask, soonest first, held on to: those that may be claimed ahead until an instant, the others when they are
@@ -317,19 +315,29 @@ async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, most: usize) -> Outcome<Vec
     let rows = work
         .query(
             &format!(
-                "SELECT {}, j.shard FROM jobs j JOIN collections c ON c.id = j.collection_id
+                "SELECT {}, j.shard, j.ahead FROM jobs j JOIN collections c ON c.id = j.collection_id
                  WHERE j.id = ANY($1) AND j.due_at IS NOT NULL ORDER BY j.due_at",
                 jobs::COLUMNS
             ),
             &[&ids],
         )
         .await?;
-    rows.iter().map(|row| Ok(DueJob { row: jobs::read(row)?, shard: row.try_get(jobs::WIDTH)? })).collect()
+    let due = rows.iter().map(|row| {
+        Ok(DueJob {
+            row: jobs::read(row)?,
+            shard: row.try_get(jobs::WIDTH)?,
+            ahead: row.try_get(jobs::WIDTH + 1)?,
+        })
+    });
+    due.collect()
 }
 
-/// How many executions jobs have already.
+/// How many executions those jobs have already that must not overlap.
 async fn busy(work: &Work<'_>, rows: &[DueJob]) -> Outcome<HashMap<i64, Busy>> {
-    let ids: Vec<i64> = rows.iter().map(|due| due.row.id).collect();
+    let ids: Vec<i64> = rows.iter().filter(|due| !due.ahead).map(|due| due.row.id).collect();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
     let rows = work
         .query(
             "SELECT job_id, count(wake_at), count(*) - count(wake_at) FROM executions
@@ -340,27 +348,6 @@ async fn busy(work: &Work<'_>, rows: &[DueJob]) -> Outcome<HashMap<i64, Busy>> {
     rows.iter()
         .map(|row| Ok((row.try_get(0)?, Busy { active: number(row, 1)?, queued: number(row, 2)? })))
         .collect()
-}
-
-/// Ends a job that has neither occurrences nor executions left.
-///
-/// The state is part of what a client sees and decides by, so it gets a new revision.
-pub(super) async fn come_to_rest(
-    work: &Work<'_>,
-    job: &JobRow,
-    last_faulted: bool,
-    now: Timestamp,
-) -> Outcome<()> {
-    let at_rest = transition::at_rest(job.state, job.next_at, last_faulted);
-    if at_rest == job.state || executions::any(work, job.id).await? {
-        return Ok(());
-    }
-    work.execute(
-        "UPDATE jobs SET state = $2, ended_at = $3, revision = nextval('revisions') WHERE id = $1",
-        &[&job.id, &code(at_rest), &ticks(now)],
-    )
-    .await?;
-    Ok(())
 }
 
 /// What becomes due next of what this node prefers.

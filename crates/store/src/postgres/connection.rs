@@ -1,32 +1,46 @@
 //! Connections: the address, whom to trust, and how long to wait for what.
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{Error, Result};
 
-/// How long to wait for a connection before the store counts as away.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for one host to take a connection: long enough for one lost packet.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// How long to wait for anything else that takes a moment before the database counts as away.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// After this a connection is given up on which the other side acknowledges nothing: about as long as a lease.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// How often the other side is asked for a sign of life where there is nothing to send. Whoever waits for an answer that
+/// got lost sends nothing, and would wait for hours.
+const PROBE: Duration = Duration::from_secs(1);
+
+/// How many such questions may stay without answer.
+const PROBES: u32 = 3;
 
 /// How long one statement may take, in milliseconds. The longest are the first pages of a large ledger.
-const STATEMENT: u32 = 30_000;
+pub(super) const STATEMENT: u32 = 30_000;
 
 /// How long to wait for a lock that another transaction holds, in milliseconds. Transactions take milliseconds; one that
 /// takes longer hangs, and whoever waits for it shall be able to say so.
 const LOCK: u32 = 5_000;
 
-/// After this a node that vanished in the middle of a transaction lets go of its locks, in milliseconds.
-const IDLE: u32 = 10_000;
+/// After this a node that vanished or stands still in the middle of a transaction lets go of its locks, in milliseconds.
+/// It holds on to its own row in there, which must be free when its lease has ended.
+const IDLE: u32 = 3_000;
 
 /// A database, as its URL names it.
 #[derive(Clone)]
@@ -50,11 +64,14 @@ impl Address {
     /// Reads a URL such as `postgres://user:password@host/database?sslmode=verify-full`.
     pub(super) fn parse(url: &str) -> Result<Self> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
-        let (mut mode, mut root, mut rest) = (None, None, Vec::new());
+        let (mut mode, mut rest) = (None, Vec::new());
+        let mut files = Files::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value),
-                Some(("sslrootcert", value)) => root = Some(decoded(value)),
+                Some(("sslrootcert", value)) => files.root = Some(decoded(value).into()),
+                Some(("sslcert", value)) => files.certificate = Some(decoded(value).into()),
+                Some(("sslkey", value)) => files.key = Some(decoded(value).into()),
                 _ => rest.push(pair),
             }
         }
@@ -83,14 +100,18 @@ impl Address {
         }
         // Of several hosts, the one that can be written.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        config.connect_timeout(PATIENCE);
-        config.tcp_user_timeout(PATIENCE);
+        config.connect_timeout(CONNECT);
+        config.tcp_user_timeout(SILENCE);
+        config.keepalives_idle(PROBE).keepalives_interval(PROBE).keepalives_retries(PROBES);
         let own = config.get_options().unwrap_or_default().to_owned();
         config.options(format!(
             "-c statement_timeout={STATEMENT} -c lock_timeout={LOCK} \
-             -c idle_in_transaction_session_timeout={IDLE} {own}"
+             -c idle_in_transaction_session_timeout={IDLE} -c tcp_user_timeout={silence} \
+             -c tcp_keepalives_idle={probe} -c tcp_keepalives_interval={probe} -c tcp_keepalives_count={PROBES} {own}",
+            silence = SILENCE.as_millis(),
+            probe = PROBE.as_secs(),
         ));
-        let tls = MakeRustlsConnect::new(trusting(root.as_deref().map(Path::new), &place)?);
+        let tls = MakeRustlsConnect::new(files.read(&place)?);
         Ok(Self { config, tls, place })
     }
 
@@ -101,9 +122,36 @@ impl Address {
         Pool::builder(manager)
             .max_size(most)
             .runtime(Runtime::Tokio1)
-            .timeouts(Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) })
+            .timeouts(Timeouts {
+                wait: Some(PATIENCE),
+                create: Some(self.patience()),
+                recycle: Some(PATIENCE),
+            })
             .build()
             .map_err(|error| Error::Failed(format!("{}: {error}", self.place)))
+    }
+
+    /// How long to wait for a connection. Every host may be the last that is asked.
+    pub(super) fn patience(&self) -> Duration {
+        let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(u32::MAX);
+        PATIENCE.saturating_add(CONNECT.saturating_mul(hosts.saturating_sub(1)))
+    }
+
+    /// Whether what is sent is encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.config.get_ssl_mode() == SslMode::Require
+    }
+
+    /// Whether the database is on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        is_local(&self.config)
+    }
+
+    /// A connection for looking only, also to a server that cannot be written.
+    pub(super) async fn onlooking_line(&self) -> std::result::Result<Line, tokio_postgres::Error> {
+        let mut config = self.config.clone();
+        config.target_session_attrs(TargetSessionAttrs::Any);
+        config.connect(self.tls.clone()).await
     }
 
     /// A connection outside the pool.
@@ -113,14 +161,17 @@ impl Address {
 }
 
 fn place(config: &tokio_postgres::Config) -> String {
-    let hosts: Vec<String> = config
-        .get_hosts()
-        .iter()
-        .map(|host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string(),
-        })
-        .collect();
+    let ports = config.get_ports();
+    // One for each host, or one for all of them.
+    let port = |place: usize| match ports.get(place).or(ports.first()) {
+        None | Some(5432) => String::new(),
+        Some(port) => format!(":{port}"),
+    };
+    let hosts = config.get_hosts().iter().enumerate().map(|(place, host)| match host {
+        Host::Tcp(name) => format!("{name}{}", port(place)),
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts: Vec<String> = hosts.collect();
     let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
     format!("postgres://{}/{database}", hosts.join(","))
 }
@@ -155,36 +206,69 @@ fn decoded(value: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whom we trust: the certificates of a file, or the machine's, or those that come with the program where the machine
-/// has none.
-fn trusting(file: Option<&Path>, place: &str) -> Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    match file {
-        Some(file) => {
-            let fault = |error: &dyn std::fmt::Display| {
-                Error::Failed(format!("{place}: sslrootcert={}: {error}", file.display()))
-            };
-            let certificates = CertificateDer::pem_file_iter(file).map_err(|error| fault(&error))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|error| fault(&error))?;
-                roots.add(certificate).map_err(|error| fault(&error))?;
+/// The files that a URL names.
+#[derive(Debug, Default)]
+struct Files {
+    /// Whom we trust.
+    root: Option<PathBuf>,
+    /// Who we are, to a server that asks.
+    certificate: Option<PathBuf>,
+    /// The key of that.
+    key: Option<PathBuf>,
+}
+
+impl Files {
+    fn read(&self, place: &str) -> Result<ClientConfig> {
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Error::Failed(format!("{place}: {error}")))?
+            .with_root_certificates(self.trusted(place)?);
+        let (certificate, key) = match (&self.certificate, &self.key) {
+            (None, None) => return Ok(builder.with_no_client_auth()),
+            (Some(certificate), Some(key)) => (certificate, key),
+            _ => {
+                return Err(Error::Failed(format!(
+                    "{place}: sslcert and sslkey go together: a certificate, and the file of its key"
+                )));
             }
-            if roots.is_empty() {
-                return Err(fault(&"there is no certificate in it"));
-            }
-        }
-        None => {
+        };
+        let chain = certificates(certificate, "sslcert", place)?;
+        let secret =
+            PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(place, "sslkey", key, &error))?;
+        builder.with_client_auth_cert(chain, secret).map_err(|error| wrong(place, "sslkey", key, &error))
+    }
+
+    /// Whom we trust: the certificates of a file, or the machine's, or those that come with the program where the machine
+    /// has none.
+    fn trusted(&self, place: &str) -> Result<RootCertStore> {
+        let mut roots = RootCertStore::empty();
+        let Some(file) = &self.root else {
             // Certificates of the machine that cannot be read are left out: the others still serve.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if roots.is_empty() {
                 roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
             }
+            return Ok(roots);
+        };
+        for certificate in certificates(file, "sslrootcert", place)? {
+            roots.add(certificate).map_err(|error| wrong(place, "sslrootcert", file, &error))?;
         }
+        Ok(roots)
     }
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Error::Failed(format!("{place}: {error}")))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn certificates(file: &Path, option: &str, place: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let read =
+        CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
+    match read {
+        Err(error) => Err(wrong(place, option, file, &error)),
+        Ok(found) if found.is_empty() => Err(wrong(place, option, file, &"there is no certificate in it")),
+        Ok(found) => Ok(found),
+    }
+}
+
+fn wrong(place: &str, option: &str, file: &Path, why: &dyn std::fmt::Display) -> Error {
+    Error::Failed(format!("{place}: {option}={}: {why}", file.display()))
 }
 
 #[cfg(test)]
@@ -206,6 +290,9 @@ mod tests {
             assert!(address.place.ends_with("/d"), "{}", address.place);
             assert!(!address.place.contains("secret"), "{}", address.place);
         }
+        let place = |url: &str| Address::parse(url).unwrap().place;
+        assert_eq!(place("postgres://u@a,b:5433/d"), "postgres://a,b:5433/d");
+        assert_eq!(place("postgres://u@a:6000/d"), "postgres://a:6000/d");
     }
 
     #[test]
@@ -216,5 +303,7 @@ mod tests {
         assert!(prefer.contains("sslmode=prefer") && prefer.contains("verify-full"), "{prefer}");
         let root = told("postgres://u@h/d?sslmode=require&sslrootcert=%2Fnowhere%2Fca.pem");
         assert!(root.contains("/nowhere/ca.pem"), "{root}");
+        let half = told("postgres://u@h/d?sslcert=client.pem");
+        assert!(half.contains("sslkey"), "{half}");
     }
 }

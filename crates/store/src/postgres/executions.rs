@@ -16,7 +16,7 @@ use crate::rows::{ExecutionRow, JobRow};
 pub(super) struct Held {
     pub(super) row: ExecutionRow,
     /// The epoch of the node that holds it.
-    holder: Option<i64>,
+    pub(super) holder: Option<i64>,
     /// Whether its holder said that it is begun.
     begun: bool,
     /// Whether its time has come, by the clock of the database.

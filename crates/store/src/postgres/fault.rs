@@ -1,6 +1,7 @@
 //! What goes wrong with PostgreSQL, what is worth another try, and how people are told.
 
 use deadpool_postgres::PoolError;
+use rustls::CertificateError;
 use tokio_postgres::error::SqlState;
 
 use crate::codec::Unreadable;
@@ -19,6 +20,8 @@ pub(super) enum Fault {
     Claimed(Vec<i64>),
     /// Something went away under our eyes: the same may work at once.
     Overtaken(&'static str),
+    /// The connection was lost while a change was committed: it is made, or it is not.
+    Uncertain,
     /// It has its words already.
     Told(Error),
 }
@@ -80,6 +83,9 @@ impl Fault {
 
     /// See [`Kind`].
     pub(super) fn kind(&self) -> Kind {
+        if self.is_stale() {
+            return Kind::Conflict;
+        }
         let error = match self {
             Self::Postgres(error) => error,
             Self::Pool(_) => return Kind::Away,
@@ -98,13 +104,32 @@ impl Fault {
         kind_of(state)
     }
 
-    /// Whether the database is away, or this connection to it.
+    /// Whether a migration has made useless what was prepared before it.
+    pub(super) fn is_stale(&self) -> bool {
+        let Self::Postgres(error) = self else { return false };
+        // The code is one that many faults have; only the words tell this one.
+        error.as_db_error().is_some_and(|db| {
+            *db.code() == SqlState::FEATURE_NOT_SUPPORTED && db.message().contains("cached plan")
+        })
+    }
+
+    /// Whether the database is away, or cannot be written.
     pub(super) fn is_away(&self) -> bool {
         self.kind() == Kind::Away
     }
 
+    /// Whether the connection cannot be used any more.
+    pub(super) fn ends_connection(&self) -> bool {
+        self.is_away() || matches!(self, Self::Uncertain)
+    }
+
     /// The error that callers see: what, where, and what helps.
     pub(super) fn tell(self, place: &str) -> Error {
+        self.tell_for(place, "It goes on by itself when that is over")
+    }
+
+    /// The same for somebody who does not try again.
+    pub(super) fn tell_for(self, place: &str, afterwards: &str) -> Error {
         let kind = self.kind();
         let what = match self {
             Self::Told(error) => return error,
@@ -114,23 +139,65 @@ impl Fault {
                     "{place}: another node holds what is to be changed and does not answer; try again"
                 ));
             }
+            Self::Uncertain => {
+                return Error::Unavailable(format!(
+                    "{place}: the connection was lost while a change was committed; look whether it is there"
+                ));
+            }
             Self::Pool(what) => what,
             Self::Overtaken(what) => what.to_owned(),
             Self::Postgres(error) => words(&error),
         };
         match kind {
             Kind::Conflict => Error::Unavailable(format!("{place}: too many changes at once ({what})")),
-            Kind::Away => Error::Unavailable(format!(
-                "{place}: the database cannot be used ({what}). It goes on by itself when that is over"
-            )),
+            Kind::Away => {
+                Error::Unavailable(format!("{place}: the database cannot be used ({what}). {afterwards}"))
+            }
             Kind::Full => Error::Full(format!("{place}: the database has no room left ({what})")),
             Kind::Other => Error::Failed(format!("{place}: {what}")),
         }
     }
 }
 
-/// All that an error says, on one line.
+/// All that an error says, on one line, and what helps where that is known.
 pub(super) fn words(error: &tokio_postgres::Error) -> String {
+    let said = said(error);
+    match remedy(error) {
+        Some(remedy) => format!("{said}: {remedy}"),
+        None => said,
+    }
+}
+
+/// What helps against a connection that cannot be encrypted, or not towards the right server.
+fn remedy(error: &tokio_postgres::Error) -> Option<&'static str> {
+    if let Some(db) = error.as_db_error() {
+        return (*db.code() == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+            && db.message().contains("client certificate"))
+        .then_some("name it with sslcert=FILE and its key with sslkey=FILE");
+    }
+    let source = std::error::Error::source(error)?;
+    let Some(io) = source.downcast_ref::<std::io::Error>() else {
+        // The crate says it in words only.
+        return source.to_string().contains("does not support TLS").then_some(
+            "switch ssl on in its settings; sslmode=disable goes without, where nobody is in between who could listen",
+        );
+    };
+    let Some(rustls::Error::InvalidCertificate(fault)) = io.get_ref()?.downcast_ref() else { return None };
+    Some(match fault {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "nobody that this machine trusts has signed its certificate; name the file of who did with sslrootcert=FILE"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is for another name; use a name that is in it"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired; renew it on the server"
+        }
+        _ => return None,
+    })
+}
+
+fn said(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(db), _) => format!("{} {}", db.code().code(), db.message()),
         (None, Some(source)) => format!("{error}: {source}").replace('\n', " "),

@@ -53,7 +53,7 @@ async fn proofs(work: &Work<'_>) -> Outcome<Proofs> {
     rows.iter().map(|row| Ok((key_id(row.try_get(0)?)?, Sealed::from_column(row.try_get(1)?)))).collect()
 }
 
-fn key_id(text: &str) -> Outcome<KeyId> {
+pub(super) fn key_id(text: &str) -> Outcome<KeyId> {
     KeyId::read(text).ok_or_else(|| Fault::Unreadable(format!("keys: '{text}' is no id of a key")))
 }
 

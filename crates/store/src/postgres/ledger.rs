@@ -1,10 +1,10 @@
 //! The ledger: written with every change, read newest first.
 //!
-//! Every question is a walk backwards along an index that fits it, from the page's beginning, in each partition.
+//! Every question is a walk backwards along an index that fits it (`walks`), from the page's beginning, in each partition.
 
 use std::fmt::Write as _;
 
-use model::{Collection, CollectionPath, Fate, JobId, LedgerEntry, Uuid};
+use model::{Collection, CollectionPath, JobId, LedgerEntry, Uuid};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -13,11 +13,8 @@ use super::fault::Outcome;
 use super::sight::Columns;
 use super::work::Work;
 use crate::codec::{Coded, from_json, ticks};
+use crate::walks::{self, Scope, Walk};
 use crate::{LedgerQuery, StoredLedger};
-
-/// A subscription with at most so many collections is read collection by collection. One with more has a fair share of
-/// the ledger, and is found by walking through all of it.
-const FEW_COLLECTIONS: i64 = 64;
 
 /// Writes the entries of a transaction, in their order.
 pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
@@ -74,133 +71,116 @@ pub(super) async fn ledger(
 ) -> Outcome<Vec<StoredLedger>> {
     let mut found = Vec::new();
     for walk in walks(work, query, sight).await? {
-        walk.read(work, query, sight, top, &mut found).await?;
+        follow(&walk, work, query, sight, top, &mut found).await?;
     }
     found.sort_by_key(|entry| std::cmp::Reverse((entry.entry.due_at, entry.serial)));
     found.truncate(top as usize);
     Ok(found)
 }
 
-/// One walk through an index.
-enum Walk {
-    Everything,
-    Subscription(String),
-    Collection(i64),
-    Job(i64),
-}
-
 /// Which walks answer a question; a name that was used again leads to several.
 async fn walks(work: &Work<'_>, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Vec<Walk>> {
-    if let Some(path) = &query.collection {
-        let matches = query.subscription.as_ref().is_none_or(|name| key(name) == key(&path.subscription));
-        if !matches {
-            return Ok(Vec::new());
+    match walks::scope(query) {
+        Scope::Nothing => Ok(Vec::new()),
+        Scope::Everything if sight.is_none() => Ok(vec![Walk::Everything]),
+        Scope::Everything | Scope::Subscription(_) => {
+            let subscription = query.subscription.as_deref().map(key);
+            let sql = format!(
+                "SELECT id FROM collections WHERE ($1::text IS NULL OR subscription_key = $1) AND {} LIMIT $2",
+                Columns::COLLECTION.seen(3)
+            );
+            let collections = work.ids(&sql, &[&subscription, &walks::TO_BE_FOUND, &sight]).await?;
+            Ok(walks::of_many(subscription, collections))
         }
-        let sql =
-            "SELECT id FROM collections WHERE subscription_key = $1 AND group_key = $2 AND name_key = $3";
-        let keys: [&(dyn ToSql + Sync); 3] = [&key(&path.subscription), &key(&path.group), &key(&path.name)];
-        let collections = work.ids(sql, &keys).await?;
-        let Some(name) = &query.job else {
-            return Ok(collections.into_iter().map(Walk::Collection).collect());
-        };
-        let sql = "SELECT id FROM jobs WHERE collection_id = ANY($1) AND name_key = $2";
-        let jobs = work.ids(sql, &[&collections, &key(name)]).await?;
-        return Ok(jobs.into_iter().map(Walk::Job).collect());
+        Scope::Collection(path) => {
+            Ok(collections_ever(work, path).await?.into_iter().map(Walk::Collection).collect())
+        }
+        Scope::Job(path, name) => {
+            let collections = collections_ever(work, path).await?;
+            let sql = "SELECT id FROM jobs WHERE collection_id = ANY($1) AND name_key = $2";
+            let jobs = work.ids(sql, &[&collections, &key(name)]).await?;
+            Ok(jobs.into_iter().map(Walk::Job).collect())
+        }
     }
-    if query.subscription.is_none() && sight.is_none() {
-        return Ok(vec![Walk::Everything]);
-    }
-    let subscription = query.subscription.as_deref().map(key);
-    let sql = format!(
-        "SELECT id FROM collections WHERE ($1::text IS NULL OR subscription_key = $1) AND {} LIMIT $2",
-        Columns::COLLECTION.seen(3)
+}
+
+async fn collections_ever(work: &Work<'_>, path: &CollectionPath) -> Outcome<Vec<i64>> {
+    let sql = "SELECT id FROM collections WHERE subscription_key = $1 AND group_key = $2 AND name_key = $3";
+    work.ids(sql, &[&key(&path.subscription), &key(&path.group), &key(&path.name)]).await
+}
+
+async fn follow(
+    walk: &Walk,
+    work: &Work<'_>,
+    query: &LedgerQuery,
+    sight: Option<&str>,
+    top: u32,
+    found: &mut Vec<StoredLedger>,
+) -> Outcome<()> {
+    let mut sql = String::from(
+        "SELECT l.serial, l.job_id, l.due_at, l.due_until, l.occurrences, l.number, l.cause, l.fate, l.reason, \
+         l.started_at, l.ended_at, l.tag, j.name, c.id, c.document
+         FROM ledger l
+         CROSS JOIN retention r
+         JOIN jobs j ON j.id = l.job_id
+         JOIN collections c ON c.id = l.collection_id
+         WHERE l.due_at BETWEEN $1 AND $2 AND (l.ended_at >= r.before OR l.serial > r.ledger_serial)",
     );
-    let collections = work.ids(&sql, &[&subscription, &(FEW_COLLECTIONS + 1), &sight]).await?;
-    if collections.len() as i64 > FEW_COLLECTIONS {
-        return Ok(vec![subscription.map_or(Walk::Everything, Walk::Subscription)]);
+    let from = query.due.from.map_or(i64::MIN, ticks);
+    let latest = query.before.map(|(due_at, _)| ticks(due_at));
+    let to = latest.into_iter().chain(query.due.to.map(ticks)).min().unwrap_or(i64::MAX);
+    let (top, fates) = (i64::from(top), query.fates.iter().copied().map(code).collect::<Vec<i16>>());
+    let before = query.before.map(|(due_at, serial)| (ticks(due_at), serial));
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &to, &top];
+    // Writing to a string cannot fail.
+    if walks::is_trouble(query) {
+        sql.push_str(" AND l.fate > 0");
     }
-    Ok(collections.into_iter().map(Walk::Collection).collect())
-}
+    if !fates.is_empty() {
+        values.push(&fates);
+        let _ = write!(sql, " AND l.fate = ANY(${})", values.len());
+    }
+    if let Some((due_at, serial)) = &before {
+        values.extend([due_at as &(dyn ToSql + Sync), serial]);
+        let _ = write!(sql, " AND (l.due_at, l.serial) < (${}, ${})", values.len() - 1, values.len());
+    }
+    let condition = match walk {
+        Walk::Everything => None,
+        Walk::Subscription(subscription) => {
+            values.push(subscription);
+            Some("c.subscription_key")
+        }
+        Walk::Collection(id) => {
+            values.push(id);
+            Some("l.collection_id")
+        }
+        Walk::Job(id) => {
+            values.push(id);
+            Some("l.job_id")
+        }
+    };
+    if let Some(column) = condition {
+        let _ = write!(sql, " AND {column} = ${}", values.len());
+    }
+    if sight.is_some() {
+        values.push(&sight);
+        let seen = Columns::COLLECTION.seen(values.len());
+        let _ = write!(sql, " AND l.collection_id IN (SELECT id FROM collections WHERE {seen})");
+    }
+    sql.push_str(" ORDER BY l.due_at DESC, l.serial DESC LIMIT $3");
 
-/// Whether a question leaves out what simply ran.
-fn is_trouble(query: &LedgerQuery) -> bool {
-    !query.fates.is_empty() && !query.fates.contains(&Fate::Ran)
-}
-
-impl Walk {
-    async fn read(
-        &self,
-        work: &Work<'_>,
-        query: &LedgerQuery,
-        sight: Option<&str>,
-        top: u32,
-        found: &mut Vec<StoredLedger>,
-    ) -> Outcome<()> {
-        let mut sql = String::from(
-            "SELECT l.serial, l.job_id, l.due_at, l.due_until, l.occurrences, l.number, l.cause, l.fate, l.reason, \
-             l.started_at, l.ended_at, l.tag, j.name, c.id, c.document
-             FROM ledger l
-             CROSS JOIN retention r
-             JOIN jobs j ON j.id = l.job_id
-             JOIN collections c ON c.id = l.collection_id
-             WHERE l.due_at BETWEEN $1 AND $2 AND (l.ended_at >= r.before OR l.serial > r.ledger_serial)",
-        );
-        let from = query.due.from.map_or(i64::MIN, ticks);
-        let latest = query.before.map(|(due_at, _)| ticks(due_at));
-        let to = latest.into_iter().chain(query.due.to.map(ticks)).min().unwrap_or(i64::MAX);
-        let (top, fates) = (i64::from(top), query.fates.iter().copied().map(code).collect::<Vec<i16>>());
-        let before = query.before.map(|(due_at, serial)| (ticks(due_at), serial));
-        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &to, &top];
-        // Writing to a string cannot fail.
-        if is_trouble(query) {
-            sql.push_str(" AND l.fate > 0");
-        }
-        if !fates.is_empty() {
-            values.push(&fates);
-            let _ = write!(sql, " AND l.fate = ANY(${})", values.len());
-        }
-        if let Some((due_at, serial)) = &before {
-            values.extend([due_at as &(dyn ToSql + Sync), serial]);
-            let _ = write!(sql, " AND (l.due_at, l.serial) < (${}, ${})", values.len() - 1, values.len());
-        }
-        let condition = match self {
-            Self::Everything => None,
-            Self::Subscription(subscription) => {
-                values.push(subscription);
-                Some("c.subscription_key")
-            }
-            Self::Collection(id) => {
-                values.push(id);
-                Some("l.collection_id")
-            }
-            Self::Job(id) => {
-                values.push(id);
-                Some("l.job_id")
-            }
+    // Neighbours are often of one collection.
+    let mut last: Option<(i64, CollectionPath)> = None;
+    for row in work.query(&sql, &values).await? {
+        let collection: i64 = row.try_get(13)?;
+        let path = match last.take().filter(|(id, _)| *id == collection) {
+            Some((_, path)) => path,
+            None => from_json::<Collection>(row.try_get(14)?, "collections.document", collection)?.path,
         };
-        if let Some(column) = condition {
-            let _ = write!(sql, " AND {column} = ${}", values.len());
-        }
-        if sight.is_some() {
-            values.push(&sight);
-            let seen = Columns::COLLECTION.seen(values.len());
-            let _ = write!(sql, " AND l.collection_id IN (SELECT id FROM collections WHERE {seen})");
-        }
-        sql.push_str(" ORDER BY l.due_at DESC, l.serial DESC LIMIT $3");
-
-        // Neighbours are often of one collection.
-        let mut last: Option<(i64, CollectionPath)> = None;
-        for row in work.query(&sql, &values).await? {
-            let collection: i64 = row.try_get(13)?;
-            let path = match last.take().filter(|(id, _)| *id == collection) {
-                Some((_, path)) => path,
-                None => from_json::<Collection>(row.try_get(14)?, "collections.document", collection)?.path,
-            };
-            found.push(read(&row, path.clone())?);
-            last = Some((collection, path));
-        }
-        Ok(())
+        found.push(read(&row, path.clone())?);
+        last = Some((collection, path));
     }
+    Ok(())
 }
 
 fn read(row: &Row, collection: CollectionPath) -> Outcome<StoredLedger> {

@@ -5,8 +5,9 @@
 //! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
 //! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register` (tokens, roles, sign-ins), `audit`. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these
-//! modules fetch what they need and write what they say.
+//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register` (tokens, roles, sign-ins), `audit`, `moves` (a
+//! store that is moved here) and `destination` (how); `trial` is for measurements. What happens is decided by
+//! [`model::transition`] and [`decisions`](crate::decisions); these modules fetch what they need and write what they say.
 //!
 //! # Who holds what
 //!
@@ -28,14 +29,17 @@ mod collections;
 mod columns;
 mod connection;
 mod definitions;
+mod destination;
 mod executions;
 mod fault;
 mod groups;
 mod history;
+mod inspect;
 mod jobs;
 mod keys;
 mod ledger;
 mod migrations;
+mod moves;
 mod nodes;
 mod partitions;
 mod prune;
@@ -49,7 +53,12 @@ mod shards;
 mod sight;
 mod tallies;
 mod tickets;
+mod trial;
 mod work;
+
+pub(crate) use destination::{Destination, Progress, Standing};
+pub(crate) use moves::{Move, MoveState};
+pub(crate) use shards::of_job as shard_of_job;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,20 +71,23 @@ use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Plans, Timest
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
+pub use self::inspect::{DatabaseFault, DatabaseInspection, DatabaseSchema, inspect};
+
 use self::connection::Address;
 use self::fault::{Fault, Kind, Outcome};
 use self::seat::Seat;
 use self::tickets::Tickets;
+pub use self::trial::{Meter, TrialGround};
 use self::work::{change, noted, read};
 use crate::known::KnownJobs;
 use crate::register::Behalf;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
-    Attempted, Bell, Census, Claimed, ClockOffset, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
-    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
-    Page, Result, Retention, Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup,
-    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs, GroupWrite,
+    HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node, Page,
+    Result, Retention, Revision, Snapshot, Store, StoreClock, StoredCertificate, StoredCollection,
+    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -95,16 +107,22 @@ pub struct PostgresSettings {
     pub patience: Patience,
     /// What seals secrets. All nodes need the same keys; which is the first may differ.
     pub keyring: Keyring,
+    /// The newest schema to know, where that is not the newest there is: a node like those of an earlier version. For
+    /// tests of upgrades.
+    pub held_at: Option<u32>,
 }
 
 /// What the parts of a store share.
 struct Shared {
     settings: PostgresSettings,
     address: Address,
+    /// The newest schema that this node knows.
+    schema: i64,
     pool: Pool,
     /// This machine's clock.
     clock: Arc<dyn Clock>,
-    offset: ClockOffset,
+    /// The database's.
+    time: Arc<StoreClock>,
     bell: Bell,
     seat: Seat,
     tickets: Tickets,
@@ -124,8 +142,7 @@ impl Shared {
 
     /// What time it is by the database's clock, as far as we know.
     fn now(&self) -> Timestamp {
-        let now = self.clock.now();
-        now.checked_add(self.offset.get()).unwrap_or(now)
+        self.time.now()
     }
 }
 
@@ -158,12 +175,14 @@ impl PostgresStore {
         let address = Address::parse(&settings.url)?;
         let pool = address.pool(settings.connections)?;
         let sealer = Sealer::new(settings.keyring.clone());
+        let schema = settings.held_at.map_or(migrations::newest(), i64::from);
         let shared = Arc::new(Shared {
             settings,
             address,
+            schema,
             pool,
+            time: Arc::new(StoreClock::starting_at(clock.now())),
             clock,
-            offset: ClockOffset::default(),
             bell: Bell::new(),
             seat: Seat::default(),
             tickets: Tickets::default(),
@@ -185,9 +204,9 @@ impl PostgresStore {
         Ok(Self { shared, pulse, behalf: Behalf::default() })
     }
 
-    /// How far the database's clock is ahead of this machine's, from now on: all nodes go by the database's.
-    pub fn clock_offset(&self) -> ClockOffset {
-        self.shared.offset.clone()
+    /// The database's clock, which all nodes go by.
+    pub fn clock(&self) -> Arc<StoreClock> {
+        Arc::clone(&self.shared.time)
     }
 
     /// What is seen through this.
@@ -198,13 +217,18 @@ impl PostgresStore {
 
 async fn start(shared: &Shared) -> Outcome<()> {
     let mut client = shared.pool.get().await?;
-    migrations::run(&mut client, &shared.address.place).await?;
+    migrations::run(&mut client, &shared.address.place, shared.schema).await?;
+    if shared.schema >= migrations::TELLS {
+        moves::serve(&**client, &shared.address.place).await?;
+    }
     {
         let mut work = work::Work::begin(shared, &mut client).await?;
         keys::check(&mut work).await?;
         work.commit().await?;
     }
-    let now = shared.clock.now();
+    // Before anything is claimed: this machine's clock may be wrong.
+    nodes::ask_for_time(shared, &client).await?;
+    let now = shared.now();
     partitions::maintain(&mut client, now, Timestamp::MIN).await?;
     match nodes::join(shared, &mut client, true, now).await? {
         Some(lease) => shared.seat.take(lease),

@@ -6,20 +6,20 @@
 use jiff::SignedDuration;
 use model::Timestamp;
 use tokio::time::Instant;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
 use super::fault::Outcome;
-use super::pulse::{CHANNEL, LEASE};
-use super::{Shared, columns};
+use super::pulse::{CHANNEL, HELD, LEASE};
+use super::{Shared, columns, migrations, moves};
 use crate::codec::{instant, ticks};
-use crate::lease::Lease;
+use crate::lease::{Lease, Moment};
 use crate::node::Node;
 
 /// The lease's length for SQL.
 const LEASE_SECONDS: f64 = LEASE.as_secs() as f64;
 
 /// The instant of the database, in ticks.
-const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 10000000)::bigint";
+pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 10000000)::bigint";
 
 /// Joins the others: a new epoch with a lease. Whoever had this node's name before has lost its lease at once.
 ///
@@ -39,7 +39,7 @@ pub(super) async fn join(
     let before: Vec<i64> = same.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     transaction.execute("DELETE FROM nodes WHERE epoch = ANY($1)", &[&before]).await?;
     free_claims(&transaction, &before, now).await?;
-    let asked_at = Instant::now();
+    let asked_at = Moment::now();
     let row = transaction
         .query_one(
             "INSERT INTO nodes (name, version, started_at, lease_until)
@@ -47,17 +47,30 @@ pub(super) async fn join(
             &[name, &shared.settings.version, &ticks(now), &LEASE_SECONDS],
         )
         .await?;
+    let epoch = row.try_get(0)?;
+    let (known, place) = (shared.schema, &shared.address.place);
+    migrations::join(&transaction, known, place).await?;
+    if known >= migrations::TELLS {
+        transaction.execute("UPDATE nodes SET schema = $2 WHERE epoch = $1", &[&epoch, &known]).await?;
+        // After the row is there: a move that begins at this moment waits for us, or we see it.
+        moves::serve(&transaction, place).await?;
+    }
     transaction.commit().await?;
-    Ok(Some(Lease::new(row.try_get(0)?, asked_at, LEASE)))
+    Ok(Some(Lease::new(epoch, asked_at, HELD)))
 }
 
-/// Renews a lease; what time it is for the database, or `None` where the lease is lost.
-pub(super) async fn renew(
-    client: &Client,
-    lease: &Lease,
-    offset: SignedDuration,
-) -> Outcome<Option<Timestamp>> {
-    let asked_at = Instant::now();
+/// Asks the database for its time.
+pub(super) async fn ask_for_time(shared: &Shared, client: &Client) -> Outcome<()> {
+    let before = Instant::now();
+    let row = client.query_one(&format!("SELECT {NOW}"), &[]).await?;
+    shared.time.measure(before, instant(row.try_get(0)?), Instant::now());
+    Ok(())
+}
+
+/// Renews a lease: whether it was not lost.
+pub(super) async fn renew(shared: &Shared, client: &Client, lease: &Lease) -> Outcome<bool> {
+    let asked_at = Moment::now();
+    let offset = shared.time.ahead_of(&*shared.clock);
     let row = client
         .query_opt(
             &format!(
@@ -67,9 +80,11 @@ pub(super) async fn renew(
             &[&lease.epoch(), &LEASE_SECONDS, &(offset.as_nanos() as i64 / 100)],
         )
         .await?;
-    let Some(row) = row else { return Ok(None) };
-    lease.renew(asked_at, LEASE);
-    Ok(Some(instant(row.try_get(0)?)))
+    let Some(row) = row else { return Ok(false) };
+    // The time first: as soon as the lease holds, calls are begun by it.
+    shared.time.measure(asked_at.steady, instant(row.try_get(0)?), Instant::now());
+    lease.renew(asked_at);
+    Ok(true)
 }
 
 /// The epochs of all nodes, and whether any of them has let its lease run out.
@@ -86,8 +101,11 @@ pub(super) async fn living(client: &Client) -> Outcome<(Vec<i64>, bool)> {
     Ok((living, any_gone))
 }
 
-/// Sets free what nodes have claimed whose leases have run out.
+/// Sets free what nodes have claimed whose leases have run out, unless we have just come back ourselves.
 pub(super) async fn take_over(shared: &Shared, client: &mut Client, now: Timestamp) -> Outcome<()> {
+    if !shared.seat.may_judge() {
+        return Ok(());
+    }
     let transaction = client.transaction().await?;
     let gone = transaction
         .query(
@@ -169,15 +187,17 @@ pub(super) async fn free_lost(shared: &Shared, client: &mut Client) -> Outcome<(
 
 /// See [`Store::nodes`](crate::Store::nodes).
 pub(super) async fn list(work: &super::work::Work<'_>) -> Outcome<Vec<Node>> {
-    let rows = work
-        .query(
-            "SELECT n.epoch, n.name, n.version, n.started_at, n.clock_offset,
-                    (extract(epoch FROM n.lease_until - clock_timestamp()) * 1000)::bigint,
-                    (SELECT count(*) FROM executions e WHERE e.claimed_by = n.epoch)
-             FROM nodes n ORDER BY n.name COLLATE \"C\"",
-            &[],
-        )
-        .await?;
+    read(&work.query(LIST, &[]).await?, work.epoch)
+}
+
+/// All nodes, by name, for [`read`].
+pub(super) const LIST: &str = "SELECT n.epoch, n.name, n.version, n.started_at, n.clock_offset,
+            (extract(epoch FROM n.lease_until - clock_timestamp()) * 1000)::bigint,
+            (SELECT count(*) FROM executions e WHERE e.claimed_by = n.epoch)
+     FROM nodes n ORDER BY n.name COLLATE \"C\"";
+
+/// The nodes that rows of [`LIST`] tell of; `this` is the epoch of the one that asks, 0 where it is none.
+pub(super) fn read(rows: &[Row], this: i64) -> Outcome<Vec<Node>> {
     rows.iter()
         .map(|row| {
             let epoch = row.try_get(0)?;
@@ -189,7 +209,7 @@ pub(super) async fn list(work: &super::work::Work<'_>) -> Outcome<Vec<Node>> {
                 clock_offset: SignedDuration::from_nanos(row.try_get::<_, i64>(4)?.saturating_mul(100)),
                 lease_left: SignedDuration::from_millis(row.try_get(5)?),
                 claims: columns::number(row, 6)?,
-                is_this: epoch == work.epoch,
+                is_this: epoch == this,
             })
         })
         .collect()

@@ -39,6 +39,22 @@ pub(super) async fn maintain(client: &mut Client, now: Timestamp, before: Timest
     Ok(())
 }
 
+/// The most that are made for a time that is past: two years. What is older is stray.
+const MOST_BACK: i64 = 104;
+
+/// Makes what is missing from an instant until now.
+pub(super) async fn cover(client: &mut Client, from: Timestamp, now: Timestamp) -> Outcome<()> {
+    let last = ticks(now).div_euclid(LENGTH);
+    let first = ticks(from).div_euclid(LENGTH).clamp(last - MOST_BACK, last);
+    for table in TABLES {
+        let there = numbers(client, table).await?;
+        for number in (first..=last + AHEAD).filter(|number| !there.contains(number)) {
+            make(client, table, number).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether partitions should be looked after again: once in a while, or when time has moved on.
 pub(super) fn is_time(last: Option<Timestamp>, now: Timestamp) -> bool {
     last.is_none_or(|last| last.duration_until(now).abs() > SignedDuration::from_mins(10))

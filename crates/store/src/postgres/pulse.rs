@@ -23,6 +23,10 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long a lease holds without renewal: two heartbeats may be lost.
 pub(super) const LEASE: Duration = Duration::from_secs(3);
 
+/// How long a node itself counts on it: less, so that one whose clock runs up to three percent slow does not outlive its
+/// lease.
+pub(super) const HELD: Duration = LEASE.saturating_sub(Duration::from_millis(100));
+
 /// The longest that one heartbeat may take before its connection is given up: the lease must survive that.
 const LONGEST_BEAT: Duration = Duration::from_millis(1_500);
 
@@ -43,12 +47,17 @@ pub(super) const CHANNEL: &str = "punctual";
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut troubled = false;
     loop {
-        let error = match Line::open(&shared).await {
+        let opened = timeout(shared.address.patience(), Line::open(&shared)).await;
+        let opened = opened.unwrap_or_else(|_| Err(Fault::Pool("the database does not answer".to_owned())));
+        let error = match opened {
             Ok(mut line) => {
                 if std::mem::take(&mut troubled) {
                     tracing::info!("the heartbeat is back");
                 }
-                line.live(&shared).await
+                shared.seat.connect(Some(Instant::now()));
+                let fault = line.live(&shared).await;
+                shared.seat.connect(None);
+                fault
             }
             Err(fault) => fault,
         }
@@ -71,7 +80,6 @@ pub(super) struct Line {
     heard: mpsc::Receiver<String>,
     listens: bool,
     warned: bool,
-    opened_at: Instant,
 }
 
 impl Drop for Line {
@@ -93,8 +101,7 @@ impl Line {
                 }
             }
         });
-        let mut line =
-            Self { client, driver, heard, listens: false, warned: false, opened_at: Instant::now() };
+        let mut line = Self { client, driver, heard, listens: false, warned: false };
         line.client.batch_execute("SET statement_timeout = 1000; SET lock_timeout = 500").await?;
         match line.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
             Ok(()) => line.listens = true,
@@ -103,6 +110,8 @@ impl Line {
             }
             Err(error) => return Err(error.into()),
         }
+        // By a clock of its own a node drifts while the database is away.
+        nodes::ask_for_time(shared, &line.client).await?;
         Ok(line)
     }
 
@@ -128,8 +137,7 @@ impl Line {
         self.renew(shared).await?;
         let (living, any_gone) = nodes::living(&self.client).await?;
         shared.seat.see(&living);
-        // After an outage of the database all leases have run out: whoever lives gets the time to renew its own.
-        if any_gone && self.opened_at.elapsed() >= LEASE {
+        if any_gone {
             later(nodes::take_over(shared, &mut self.client, shared.now()).await)?;
         }
         self.look_after_claims(shared).await
@@ -137,12 +145,8 @@ impl Line {
 
     async fn renew(&mut self, shared: &Shared) -> Outcome<()> {
         if let Some(lease) = shared.seat.lease() {
-            let before = shared.clock.now();
-            let there = nodes::renew(&self.client, &lease, shared.offset.get()).await?;
-            let after = shared.clock.now();
-            if let Some(there) = there {
-                shared.offset.measure(before, there, after);
-                self.warn_of_skew(shared.offset.get());
+            if nodes::renew(shared, &self.client, &lease).await? {
+                self.warn_of_skew(shared.time.ahead_of(&*shared.clock));
                 return Ok(());
             }
             tracing::warn!(epoch = lease.epoch(), "this node has lost its lease, and what it had claimed");

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::time::Instant;
+
+use super::pulse::LEASE;
 use super::shards;
 use crate::lease::Lease;
 
@@ -13,6 +16,8 @@ pub(super) struct Seat(Mutex<State>);
 struct State {
     lease: Option<Arc<Lease>>,
     shards: Arc<Vec<i16>>,
+    /// Since when the heartbeat has its connection.
+    connected_at: Option<Instant>,
     /// Why there will be no lease any more.
     refused: Option<String>,
 }
@@ -56,6 +61,17 @@ impl Seat {
     /// The epoch of the lease; 0, which is nobody's, without one.
     pub(super) fn epoch(&self) -> i64 {
         self.with(|state| state.lease.as_ref().map_or(0, |lease| lease.epoch()))
+    }
+
+    /// The heartbeat has a connection, or none any more.
+    pub(super) fn connect(&self, connected_at: Option<Instant>) {
+        self.with(|state| state.connected_at = connected_at);
+    }
+
+    /// Whether we may say of others that they are gone. After an outage of the database all leases have run out: whoever
+    /// lives gets the time to renew its own.
+    pub(super) fn may_judge(&self) -> bool {
+        self.with(|state| state.connected_at.is_some_and(|connected_at| connected_at.elapsed() >= LEASE))
     }
 
     /// Notes who lives.

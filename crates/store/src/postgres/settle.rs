@@ -7,11 +7,12 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use model::Execution;
-use model::transition::Then;
+use model::transition::{self, Then};
 
+use super::columns::code;
 use super::fault::{Fault, Outcome};
 use super::work::Work;
-use super::{claims, definitions, executions, jobs};
+use super::{definitions, executions, jobs};
 use crate::codec::ticks;
 use crate::rows::{ExecutionRow, JobRow};
 use crate::{Attempted, decisions, seal};
@@ -38,7 +39,10 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     let mut settlements = Settlements::default();
     for attempted in attempts {
         let id = attempted.id.0;
-        let Some((row, own)) = held.remove(&id) else {
+        // A settlement that was committed, of which we did not hear, comes a second time; its retry may be claimed by now.
+        let is_replaced = work.shared.tickets.is_replaced(id, &attempted.ticket);
+        let mine = if is_replaced { None } else { held.remove(&(id, attempted.ticket.epoch())) };
+        let Some((row, own)) = mine else {
             if attempted.ticket.epoch() == Some(work.epoch) {
                 // Its job was deleted, which the ledger knows already; or this was settled before.
                 tracing::debug!(execution = id, "an attempt is settled already");
@@ -82,11 +86,12 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     settlements.write(work, &jobs).await
 }
 
-/// The executions that are held by whoever began them, with their own definitions; and their jobs. All of it held on to.
-async fn load(
-    work: &Work<'_>,
-    attempts: &[Attempted],
-) -> Outcome<(HashMap<i64, JobRow>, HashMap<i64, (ExecutionRow, Option<String>)>)> {
+/// Executions with their own definitions, by number and by the epoch that holds them: a node that lost its lease and has
+/// claimed the same again may bring both outcomes at once.
+type Holdings = HashMap<(i64, Option<i64>), (ExecutionRow, Option<String>)>;
+
+/// The executions that are held by whoever began them, and their jobs. All of it held on to.
+async fn load(work: &Work<'_>, attempts: &[Attempted]) -> Outcome<(HashMap<i64, JobRow>, Holdings)> {
     let ids: Vec<i64> = attempts.iter().map(|attempted| attempted.id.0).collect();
     let epochs: Vec<i64> =
         attempts.iter().map(|attempted| attempted.ticket.epoch().unwrap_or_default()).collect();
@@ -113,9 +118,10 @@ async fn load(
     let (mut found, mut held) = (HashMap::new(), HashMap::new());
     for row in &rows {
         let job = jobs::read(row)?;
-        let execution = executions::read(row, jobs::WIDTH)?.row;
+        let read = executions::read(row, jobs::WIDTH)?;
         found.insert(job.id, job);
-        held.insert(execution.id, (execution, row.try_get(jobs::WIDTH + executions::WIDTH)?));
+        let definition = row.try_get(jobs::WIDTH + executions::WIDTH)?;
+        held.insert((read.row.id, read.holder), (read.row, definition));
     }
     Ok((found, held))
 }
@@ -129,12 +135,8 @@ impl Settlements {
         executions::delete(work, &self.done).await?;
         self.again(work).await?;
         self.wake_queued(work).await?;
-        for (id, ended_at) in &self.ended {
-            if let Some(job) = jobs.get(id) {
-                claims::come_to_rest(work, job, job.last_faulted, *ended_at).await?;
-            }
-        }
-        Ok(())
+        let ended = self.ended.iter().filter_map(|(id, ended_at)| Some((jobs.get(id)?, *ended_at)));
+        come_to_rest(work, ended).await
     }
 
     /// Writes the counters of jobs.
@@ -201,6 +203,8 @@ impl Settlements {
             self.ended.iter().map(|(id, ended_at)| (*id, ticks(*ended_at))).unzip();
         let woken = work
             .execute(
+                // Job by job along an index. As one join it would go by statistics, and how many executions there are
+                // changes faster than those are gathered.
                 "UPDATE executions e SET wake_at = job.at
                  FROM unnest($1::bigint[], $2::bigint[]) AS job (id, at)
                  WHERE e.id = (SELECT q.id FROM executions q WHERE q.job_id = job.id AND q.wake_at IS NULL
@@ -212,4 +216,32 @@ impl Settlements {
         work.ring |= woken > 0;
         Ok(())
     }
+}
+
+/// Ends jobs that have neither occurrences nor executions left, each at an instant.
+///
+/// The state is part of what a client sees and decides by, so it gets a new revision.
+pub(super) async fn come_to_rest<'j>(
+    work: &Work<'_>,
+    jobs: impl Iterator<Item = (&'j JobRow, Timestamp)>,
+) -> Outcome<()> {
+    let (mut ids, mut states, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+    for (job, now) in jobs {
+        let at_rest = transition::at_rest(job.state, job.next_at, job.last_faulted);
+        if at_rest != job.state {
+            ids.push(job.id);
+            states.push(code(at_rest));
+            ended.push(ticks(now));
+        }
+    }
+    if !ids.is_empty() {
+        work.execute(
+            "UPDATE jobs j SET state = new.state, ended_at = new.at, revision = nextval('revisions')
+             FROM unnest($1::bigint[], $2::smallint[], $3::bigint[]) AS new (id, state, at)
+             WHERE j.id = new.id AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.job_id = new.id)",
+            &[&ids, &states, &ended],
+        )
+        .await?;
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::codec::key;
 pub(super) const SHARDS: i16 = 64;
 
 /// The shard of a job.
-pub(super) fn of_job(collection: &CollectionPath, name: &str) -> i16 {
+pub(crate) fn of_job(collection: &CollectionPath, name: &str) -> i16 {
     let names = [&collection.subscription, &collection.group, &collection.name, name];
     let mut hash = FNV;
     for name in names {

@@ -46,10 +46,15 @@ impl Tickets {
         }
     }
 
+    /// Whether an execution was claimed again, for its next attempt, since this ticket was handed out.
+    pub(super) fn is_replaced(&self, id: i64, ticket: &Ticket) -> bool {
+        self.held().get(&id).is_some_and(|other| !other.is(ticket))
+    }
+
     /// Forgets an execution, unless it was claimed again meanwhile.
     pub(super) fn forget_this(&self, id: i64, ticket: &Ticket) {
         let mut held = self.held();
-        if held.get(&id).is_some_and(|other| other.epoch() == ticket.epoch()) {
+        if held.get(&id).is_some_and(|other| other.is(ticket)) {
             held.remove(&id);
         }
     }

@@ -7,14 +7,16 @@ use std::time::Duration;
 use access::Note;
 use deadpool_postgres::{Client, Transaction};
 use model::{HistoryEntry, LedgerEntry};
+use tokio::time::{Instant, timeout};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{IsolationLevel, Row};
 
+use super::connection::{self, PATIENCE};
 use super::fault::{Fault, Kind, Outcome};
 use super::pulse::CHANNEL;
 use super::{Shared, audit, history, ledger, revocation, tallies};
+use crate::Result;
 use crate::tallies::Tallies;
-use crate::{Error, Result};
 
 /// The values of a statement.
 pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
@@ -44,13 +46,13 @@ impl<'a> Work<'a> {
     /// change is locked.
     pub(super) async fn begin(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
-        Ok(Self::of(shared, builder.start().await?))
+        Ok(Self::of(shared, within(PATIENCE, builder.start()).await?))
     }
 
     /// Begins a transaction that reads, all of it as of one moment.
     pub(super) async fn look(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-        Ok(Self::of(shared, builder.read_only(true).start().await?))
+        Ok(Self::of(shared, within(PATIENCE, builder.read_only(true).start()).await?))
     }
 
     fn of(shared: &'a Shared, transaction: Transaction<'a>) -> Self {
@@ -69,8 +71,8 @@ impl<'a> Work<'a> {
 
     /// The rows that a statement answers with.
     pub(super) async fn query(&self, sql: &str, values: Values<'_>) -> Outcome<Vec<Row>> {
-        let statement = self.transaction.prepare_cached(sql).await?;
-        Ok(self.transaction.query(&statement, values).await?)
+        let statement = within(PATIENCE, self.transaction.prepare_cached(sql)).await?;
+        within(STATEMENT, self.transaction.query(&statement, values)).await
     }
 
     /// The one row that a statement answers with, if any.
@@ -80,8 +82,8 @@ impl<'a> Work<'a> {
 
     /// How many rows a statement has changed.
     pub(super) async fn execute(&self, sql: &str, values: Values<'_>) -> Outcome<u64> {
-        let statement = self.transaction.prepare_cached(sql).await?;
-        Ok(self.transaction.execute(&statement, values).await?)
+        let statement = within(PATIENCE, self.transaction.prepare_cached(sql)).await?;
+        within(STATEMENT, self.transaction.execute(&statement, values)).await
     }
 
     /// The first column of all rows: numbers.
@@ -106,17 +108,36 @@ impl<'a> Work<'a> {
         }
         audit::insert(&mut self).await?;
         let Self { transaction, shared, ring, .. } = self;
-        transaction.commit().await.map_err(|error| match Fault::from(error) {
-            fault if fault.kind() == Kind::Away => Fault::Told(Error::Unavailable(format!(
-                "{}: the connection was lost while a change was committed; look whether it is there",
-                shared.address.place
-            ))),
-            fault => fault,
-        })?;
+        match timeout(COMMIT, transaction.commit()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                let fault = Fault::from(error);
+                return Err(if fault.is_away() { Fault::Uncertain } else { fault });
+            }
+            Err(_) => return Err(Fault::Uncertain),
+        }
         if ring {
             shared.bell.ring();
         }
         Ok(())
+    }
+}
+
+/// How long to wait for a statement: the server ends it before.
+const STATEMENT: Duration = Duration::from_millis(connection::STATEMENT as u64).saturating_add(PATIENCE);
+
+/// How long a commit may take. It must be less than what the server allows a statement: a server that waits for its
+/// standby and is not allowed to any longer says that the change is made, though the standby may not have it.
+const COMMIT: Duration = Duration::from_secs(10);
+
+/// Waits for an answer, but not for ever: a server that stands still keeps its connections.
+async fn within<T>(
+    patience: Duration,
+    answer: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+) -> Outcome<T> {
+    match timeout(patience, answer).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(Fault::Pool("it does not answer".to_owned())),
     }
 }
 
@@ -125,6 +146,8 @@ const CONFLICTS: u32 = 12;
 /// How often a database that is away is tried again before the caller is told. A failover takes longer, and callers know
 /// better how long they can wait.
 const ABSENCES: u32 = 3;
+/// For how long: a server that refuses is tried again, one that is silent has cost enough time already.
+const ABSENT: Duration = Duration::from_secs(2);
 /// How often holders of claims are asked. Each round finds only what was claimed since the one before.
 const QUESTIONS: u32 = 20;
 
@@ -134,13 +157,14 @@ pub(super) struct Rounds<'a> {
     conflicts: u32,
     absences: u32,
     questions: u32,
+    began: Instant,
     /// Executions that were taken back for this change.
     kept: Vec<i64>,
 }
 
 impl<'a> Rounds<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
-        Self { shared, conflicts: 0, absences: 0, questions: 0, kept: Vec::new() }
+        Self { shared, conflicts: 0, absences: 0, questions: 0, began: Instant::now(), kept: Vec::new() }
     }
 
     /// What to do after a round: `Some` is the answer, `None` means once more.
@@ -155,6 +179,10 @@ impl<'a> Rounds<'a> {
             }
             Err(fault) => fault,
         };
+        if fault.is_away() {
+            // Those that nobody uses lead to the same server, and would be found out one by one.
+            self.shared.pool.retain(|_, _| false);
+        }
         match fault {
             Fault::Claimed(ids) if self.questions < QUESTIONS => {
                 self.questions += 1;
@@ -173,13 +201,13 @@ impl<'a> Rounds<'a> {
                 tokio::time::sleep(Duration::from_millis(1 << self.conflicts.min(7))).await;
                 None
             }
-            fault if fault.kind() == Kind::Away && self.absences < ABSENCES => {
+            fault if fault.is_away() && self.absences < ABSENCES && self.began.elapsed() < ABSENT => {
                 self.absences += 1;
                 tokio::time::sleep(Duration::from_millis(50 * u64::from(self.absences))).await;
                 None
             }
             fault => {
-                let away = fault.kind() == Kind::Away;
+                let away = fault.is_away();
                 let error = fault.tell(&self.shared.address.place);
                 if away {
                     // Once is enough: a database that is away for an hour must not fill the log.
@@ -243,9 +271,12 @@ macro_rules! rounds {
                     Ok(value)
                 }
                 .await;
-                if outcome.as_ref().is_err_and($crate::postgres::fault::Fault::is_away) {
+                if outcome.as_ref().is_err_and($crate::postgres::fault::Fault::ends_connection) {
                     // Perhaps it is this connection alone.
                     drop(deadpool_postgres::Client::take(client));
+                } else if outcome.as_ref().is_err_and($crate::postgres::fault::Fault::is_stale) {
+                    // All connections have the same statements.
+                    shared.pool.manager().statement_caches.clear();
                 }
                 outcome
             }

@@ -173,7 +173,7 @@ impl Keyring {
 }
 
 /// Fills a buffer from the system's source of random numbers.
-pub(super) fn random(bytes: &mut [u8]) -> Result<(), SealFault> {
+pub(crate) fn random(bytes: &mut [u8]) -> Result<(), SealFault> {
     getrandom::fill(bytes)
         .map_err(|error| SealFault::CannotSeal(format!("the system has no random numbers ({error})")))
 }

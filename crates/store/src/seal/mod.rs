@@ -26,6 +26,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use model::{Definition, JobId, Secret};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use key::random;
 pub use key::{Key, KeyFault, KeyId, Keyring};
 pub(crate) use proofs::Proofs;
 
@@ -163,7 +164,7 @@ impl Sealed {
 
 fn seal(key: &Key, value: &str, place: Place<'_>) -> Result<Sealed, SealFault> {
     let mut nonce = [0; NONCE];
-    key::random(&mut nonce)?;
+    random(&mut nonce)?;
     let payload = Payload { msg: value.as_bytes(), aad: &place.bytes() };
     let cipher: XChaCha20Poly1305 = key.cipher();
     let ciphertext = cipher

@@ -9,9 +9,20 @@ use crate::StoredCertificate;
 use crate::codec::{from_json, ticks};
 use crate::rows::certificates_of;
 
-/// Lists the certificates of a job's definition, in place of those that were listed. They go with the definition.
+/// Lists the certificates of a job's definition in place of those that were listed.
+pub(super) fn replace(db: &Connection, job: i64, definition: &Definition) -> Outcome<()> {
+    // Few jobs have any, and a deletion makes ready for many before it finds none.
+    let listed: bool = db
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM certificates WHERE job_id = ?1)")?
+        .query_row(params![job], |row| row.get(0))?;
+    if listed {
+        db.prepare_cached("DELETE FROM certificates WHERE job_id = ?1")?.execute(params![job])?;
+    }
+    list(db, job, definition)
+}
+
+/// Lists the certificates of a new job's definition. They go with the definition.
 pub(super) fn list(db: &Connection, job: i64, definition: &Definition) -> Outcome<()> {
-    db.prepare_cached("DELETE FROM certificates WHERE job_id = ?1")?.execute(params![job])?;
     for (depth, certificate) in certificates_of(definition) {
         db.prepare_cached(
             "INSERT INTO certificates (job_id, depth, expires_at, subject, thumbprint)

@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::fault::{Fault, Outcome};
 use super::writer::Work;
-use super::{certificates, collections, definitions, executions, jobs, ledger, revisions};
+use super::{certificates, collections, definitions, executions, jobs, ledger};
 use crate::codec::{Coded, key, ticks};
 use crate::decisions::{self, Carried};
 use crate::rows::{ExecutionRow, JobRow, Restored, restored};
@@ -65,7 +65,7 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
         return Ok(Written::Full(there));
     }
     let standing = &write.standing;
-    let revision = revisions::next(db)?;
+    let revision = work.revisions.next(db)?;
     let due_at = standing.next_at.filter(|_| enabled).map(ticks);
     let id = db
         .prepare_cached(
@@ -112,12 +112,12 @@ fn update(
     let in_flight = executions.iter().filter(|execution| !restored.taken_back.contains(&execution.id));
     carry_over(work, &row, in_flight, write)?;
     if let Some(entry) = &write.standing.ledger {
-        ledger::insert(work, row.collection_id, entry)?;
+        ledger::insert(work, &[(row.collection_id, entry.clone())])?;
     }
 
     let resting = !executions::any(db, row.id)?;
     let row = decisions::rewritten(row, write, resting);
-    let revision = revisions::next(db)?;
+    let revision = work.revisions.next(db)?;
     let due_at = row.next_at.filter(|_| row.collection.enabled).map(ticks);
     db.prepare_cached(
         "UPDATE jobs SET seed = ?2, state = ?3, ahead = ?4, executions = ?5, failures = ?6, faulted = ?7, \
@@ -145,7 +145,7 @@ fn update(
     let sealed = work.sealer.keyring().seal(&write.definition, JobId(row.id))?;
     db.prepare_cached("UPDATE definitions SET definition = ?2, sealed_by = ?3 WHERE job_id = ?1")?
         .execute(params![row.id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
-    certificates::list(db, row.id, &write.definition)?;
+    certificates::replace(db, row.id, &write.definition)?;
     work.ring |= due_at.is_some();
     Ok(Written::Done(Revision(revision)))
 }
@@ -187,7 +187,7 @@ fn carry_over<'e>(
 
 /// Enters an execution in the ledger that nobody will carry out.
 fn give_up(work: &mut Work<'_>, row: &JobRow, id: i64, entry: &LedgerEntry) -> Outcome<()> {
-    ledger::insert(work, row.collection_id, entry)?;
+    ledger::insert(work, &[(row.collection_id, entry.clone())])?;
     executions::delete(work.db, work.tickets, id)
 }
 
@@ -209,10 +209,9 @@ pub(super) fn enter_overtaken(
         }
         other => other?,
     };
-    for entry in decisions::overtaken(&row, &known.job, reason, now) {
-        ledger::insert(work, row.collection_id, &entry)?;
-    }
-    Ok(())
+    let overtaken = decisions::overtaken(&row, &known.job, reason, now);
+    let entries: Vec<_> = overtaken.into_iter().map(|entry| (row.collection_id, entry)).collect();
+    ledger::insert(work, &entries)
 }
 
 /// Stops a job whose collection is switched off: what is begun ends, nothing else does.

@@ -1,19 +1,21 @@
 //! Claims: what is due becomes durable, is handed out, and is given back.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use model::transition::{self, Busy};
-use model::{JobState, Overlap};
+use model::{Execution, Overlap};
 use rusqlite::{Connection, params};
 
 use super::columns::instant_or_none;
 use super::fault::{Fault, Outcome};
 use super::tickets::Tickets;
 use super::writer::{Shared, Work};
-use super::{definitions, executions, history, jobs, ledger, revisions};
+use super::{definitions, executions, history, jobs, ledger};
 use crate::codec::{Coded, open_definition, ticks};
 use crate::decisions::Soonest;
 use crate::rows::JobRow;
-use crate::{Claim, Claimed, ExecutionId};
+use crate::{Claim, Claimed, ClaimedJob, ExecutionId};
 
 /// See [`Store::claim_due`](crate::Store::claim_due).
 pub(super) fn claim_due(
@@ -31,16 +33,18 @@ pub(super) fn claim_due(
     // A job that is due may bring no execution, so jobs are counted too: one claim takes a bounded time even when a
     // million jobs were missed.
     let mut jobs_left = most;
-    while claims.len() < most && jobs_left > 0 {
-        let rows = due_jobs(work.db, now, until, jobs_left.min(most - claims.len()))?;
+    let mut harvest = Harvest { now, until, left: most - claims.len(), new: Vec::new() };
+    while harvest.left > 0 && jobs_left > 0 {
+        let rows = due_jobs(work.db, now, until, jobs_left.min(harvest.left))?;
         if rows.is_empty() {
             break;
         }
         jobs_left -= rows.len();
         for row in rows {
-            advance(work, &row, now, until, most, &mut claims)?;
+            advance(work, &row, &mut harvest, &mut claims)?;
         }
     }
+    harvest.bring_in(work, &mut claims)?;
     claims.sort_by_key(|claim: &Claim| claim.execution.wake_at);
 
     let soonest = soonest(work.db)?;
@@ -129,15 +133,40 @@ fn due_jobs(db: &Connection, now: Timestamp, until: Timestamp, most: usize) -> O
     Ok(found)
 }
 
-/// Turns what is due of a job into executions and ledger entries, and moves it on.
-fn advance(
-    work: &mut Work<'_>,
-    row: &JobRow,
+/// What a claim has found to be due: executions that are not written yet.
+struct Harvest {
     now: Timestamp,
     until: Timestamp,
-    most: usize,
-    claims: &mut Vec<Claim>,
-) -> Outcome<()> {
+    /// How many more may be claimed.
+    left: usize,
+    new: Vec<(executions::New, Arc<ClaimedJob>)>,
+}
+
+impl Harvest {
+    /// Adds an execution, claimed where there is room for it and its time has come.
+    fn add(&mut self, execution: Execution, job: &Arc<ClaimedJob>) {
+        let claimed = self.left > 0 && execution.wake_at.is_some_and(|wake_at| wake_at <= self.until);
+        self.left -= usize::from(claimed);
+        let ahead = execution.occurrence.at > self.now;
+        self.new.push((executions::New { execution, ahead, claimed }, job.clone()));
+    }
+
+    /// Writes the executions, so that whoever asks for those of a job finds them; hands out those that are claimed.
+    fn bring_in(&mut self, work: &mut Work<'_>, claims: &mut Vec<Claim>) -> Outcome<()> {
+        let ids = executions::insert(work.db, self.new.iter().map(|(new, _)| new))?;
+        for ((new, job), id) in self.new.drain(..).zip(ids) {
+            if new.claimed {
+                let ticket = work.tickets.hand_out(id);
+                claims.push(Claim { id: ExecutionId(id), execution: new.execution, job, ticket });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Turns what is due of a job into executions and ledger entries, and moves it on.
+fn advance(work: &mut Work<'_>, row: &JobRow, harvest: &mut Harvest, claims: &mut Vec<Claim>) -> Outcome<()> {
+    let now = harvest.now;
     let known = match definitions::load(work.known, work.db, work.sealer, row) {
         Err(Fault::Unreadable(why)) => {
             tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
@@ -147,8 +176,12 @@ fn advance(
     };
     let busy = match known.job.definition.overlap {
         Overlap::Allow => Busy::default(),
-        Overlap::Skip | Overlap::Queue => busy(work.db, row.id)?,
+        Overlap::Skip | Overlap::Queue => {
+            harvest.bring_in(work, claims)?;
+            executions::left(work.db, row.id)?
+        }
     };
+    let known = definitions::load(work.known, work.db, work.sealer, row)?;
     let due = transition::due(&known.job, row.collection.resumed_at, busy, now, &work.settings.patience);
     if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
         tracing::error!(job = %row.name, "a job is set aside: it is due, and nothing follows from it");
@@ -156,35 +189,28 @@ fn advance(
     }
     let claimed_job = known.claimed.clone();
 
-    for entry in &due.ledger {
-        ledger::insert(work, row.collection_id, entry)?;
-    }
-    for entry in &due.history {
-        history::insert(work, row.id, row.history_total, entry)?;
-    }
+    let entered: Vec<_> = due.ledger.into_iter().map(|entry| (row.collection_id, entry)).collect();
+    ledger::insert(work, &entered)?;
     if !due.history.is_empty() {
+        let totals = row.history_total + 1..;
+        let new = due.history.iter().zip(totals);
+        let new: Vec<_> =
+            new.map(|(entry, total)| history::New { job: row.id, total, entry: entry.clone() }).collect();
+        history::insert(work, &new)?;
         work.db
             .prepare_cached("UPDATE jobs SET history_total = history_total + ?2 WHERE id = ?1")?
             .execute(params![row.id, due.history.len() as i64])?;
     }
     let left = !due.executions.is_empty();
     for execution in due.executions {
-        let claimed = claims.len() < most && execution.wake_at.is_some_and(|wake_at| wake_at <= until);
-        let id = executions::insert(work.db, &execution, execution.occurrence.at > now, claimed)?;
-        if claimed {
-            claims.push(Claim {
-                id: ExecutionId(id),
-                execution,
-                job: claimed_job.clone(),
-                ticket: work.tickets.hand_out(id),
-            });
-        }
+        harvest.add(execution, &claimed_job);
     }
     work.db
         .prepare_cached("UPDATE jobs SET next_number = ?2, next_at = ?3, due_at = ?3 WHERE id = ?1")?
         .execute(params![row.id, due.next_number, due.next_at.map(ticks)])?;
     if due.next_at.is_none() && !left {
-        come_to_rest(work.db, row.id, row.state, None, row.last_faulted, now)?;
+        harvest.bring_in(work, claims)?;
+        come_to_rest(work, row, now)?;
     }
     Ok(())
 }
@@ -192,20 +218,15 @@ fn advance(
 /// Ends a job that has neither occurrences nor executions left.
 ///
 /// The state is part of what a client sees and decides by, so it gets a new revision.
-pub(super) fn come_to_rest(
-    db: &Connection,
-    job: i64,
-    state: JobState,
-    next_at: Option<Timestamp>,
-    last_faulted: bool,
-    now: Timestamp,
-) -> Outcome<()> {
-    let at_rest = transition::at_rest(state, next_at, last_faulted);
-    if at_rest == state || executions::any(db, job)? {
+fn come_to_rest(work: &mut Work<'_>, row: &JobRow, now: Timestamp) -> Outcome<()> {
+    let at_rest = transition::at_rest(row.state, None, row.last_faulted);
+    if at_rest == row.state || executions::any(work.db, row.id)? {
         return Ok(());
     }
-    db.prepare_cached("UPDATE jobs SET state = ?2, ended_at = ?3, revision = ?4 WHERE id = ?1")?
-        .execute(params![job, at_rest.code(), ticks(now), revisions::next(db)?])?;
+    let revision = work.revisions.next(work.db)?;
+    work.db
+        .prepare_cached("UPDATE jobs SET state = ?2, ended_at = ?3, revision = ?4 WHERE id = ?1")?
+        .execute(params![row.id, at_rest.code(), ticks(now), revision])?;
     Ok(())
 }
 
@@ -213,13 +234,6 @@ fn set_due(db: &Connection, job: i64, due_at: Option<Timestamp>) -> Outcome<()> 
     db.prepare_cached("UPDATE jobs SET due_at = ?2 WHERE id = ?1")?
         .execute(params![job, due_at.map(ticks)])?;
     Ok(())
-}
-
-fn busy(db: &Connection, job: i64) -> Outcome<Busy> {
-    let mut statement = db.prepare_cached(
-        "SELECT count(wake_at), count(*) - count(wake_at) FROM executions WHERE job_id = ?1",
-    )?;
-    Ok(statement.query_row(params![job], |row| Ok(Busy { active: row.get(0)?, queued: row.get(1)? }))?)
 }
 
 /// What becomes due next, each the first entry of an index.

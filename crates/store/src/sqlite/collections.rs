@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fault::Outcome;
 use super::sight::Columns;
 use super::writer::Work;
-use super::{changes, groups, jobs, revisions};
+use super::{changes, groups, jobs};
 use crate::codec::{Coded, from_json, key, ticks, to_json};
 use crate::rows::JobRow;
 use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
@@ -83,9 +83,9 @@ pub(super) fn put(work: &mut Work<'_>, write: CollectionWrite) -> Outcome<Writte
     }
 
     let enabled = collection.state == CollectionState::Enabled;
-    let revision = revisions::next(db)?;
+    let revision = work.revisions.next(db)?;
     let (Some(id), Some(before)) = (id, before) else {
-        groups::ensure(db, &collection)?;
+        groups::ensure(work, &collection)?;
         let mut statement = db.prepare_cached(
             "INSERT INTO collections (subscription_key, group_key, name_key, document, plan, enabled, resumed_at, \
              revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",

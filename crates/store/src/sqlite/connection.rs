@@ -45,6 +45,20 @@ impl Lock {
     ///
     /// It is a file of its own because SQLite's exclusive mode would keep our own readers away too.
     pub(super) fn take(database: &Path) -> crate::Result<Self> {
+        for _ in 0..LOCK_TRIES {
+            if let Some(lock) = Self::try_take(database)? {
+                return Ok(lock);
+            }
+            std::thread::sleep(LOCK_PAUSE);
+        }
+        Err(Error::Unavailable(format!(
+            "{}: another server is using it. Stop that one, or give this one a data folder of its own",
+            database.display()
+        )))
+    }
+
+    /// The same without patience: `None` where a server has it.
+    pub(super) fn try_take(database: &Path) -> crate::Result<Option<Self>> {
         let path = PathBuf::from(format!("{}.lock", database.display()));
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = opened.map_err(|error| {
@@ -53,22 +67,13 @@ impl Lock {
                 path.display()
             ))
         })?;
-        for _ in 0..LOCK_TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-                Err(TryLockError::Error(error)) => {
-                    return Err(Error::Unavailable(format!(
-                        "{}: it cannot be locked ({error})",
-                        path.display()
-                    )));
-                }
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => {
+                Err(Error::Unavailable(format!("{}: it cannot be locked ({error})", path.display())))
             }
         }
-        Err(Error::Unavailable(format!(
-            "{}: another server is using it. Stop that one, or give this one a data folder of its own",
-            database.display()
-        )))
     }
 }
 

@@ -4,11 +4,15 @@
 //! ahead of its time can be taken back as long as nobody has begun it: then it is the job's next occurrence again, as if
 //! it had never been claimed. That goes for readers as well as for changes.
 
+use std::ops::RangeFrom;
+
+use model::transition::Busy;
 use model::{Cause, Execution};
 use rusqlite::{Connection, Row, params};
 
 use super::columns::{instant_of, instant_or_none, uuid_of};
 use super::fault::Outcome;
+use super::many::{Cell, Insert, insert};
 use super::tickets::Tickets;
 use crate::codec::{Coded, ticks};
 use crate::rows::ExecutionRow;
@@ -53,26 +57,43 @@ pub(super) fn of_job(db: &Connection, job: i64) -> Outcome<Vec<ExecutionRow>> {
     Ok(executions)
 }
 
-/// Writes a new execution; its number.
-pub(super) fn insert(db: &Connection, execution: &Execution, ahead: bool, claimed: bool) -> Outcome<i64> {
-    let mut statement = db.prepare_cached(
-        "INSERT INTO executions (job_id, generation, tag, number, due_at, cause, ahead, depth, attempt, wake_at, \
-         started_at, claimed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?;
-    Ok(statement.insert(params![
-        execution.job.0,
-        execution.generation,
-        execution.tag.as_bytes(),
-        execution.occurrence.number,
-        ticks(execution.occurrence.at),
-        execution.cause.code(),
-        ahead,
-        execution.depth,
-        execution.attempt,
-        execution.wake_at.map(ticks),
-        execution.started_at.map(ticks),
-        claimed,
-    ])?)
+/// An execution that is to be written.
+pub(super) struct New {
+    pub(super) execution: Execution,
+    /// Whether it is claimed before it is due.
+    pub(super) ahead: bool,
+    pub(super) claimed: bool,
+}
+
+impl New {
+    fn row(&self) -> [Cell<'_>; 12] {
+        let Self { execution, ahead, claimed } = self;
+        [
+            execution.job.0.into(),
+            execution.generation.into(),
+            Cell::from(Some(execution.tag.as_bytes())),
+            i64::from(execution.occurrence.number).into(),
+            ticks(execution.occurrence.at).into(),
+            execution.cause.code().into(),
+            i64::from(*ahead).into(),
+            i64::from(execution.depth).into(),
+            i64::from(execution.attempt).into(),
+            execution.wake_at.map(ticks).into(),
+            execution.started_at.map(ticks).into(),
+            i64::from(*claimed).into(),
+        ]
+    }
+}
+
+/// Writes executions; their numbers.
+pub(super) fn insert<'n>(db: &Connection, new: impl Iterator<Item = &'n New>) -> Outcome<RangeFrom<i64>> {
+    static ROWS: Insert<12> = insert!(
+        "executions (job_id, generation, tag, number, due_at, cause, ahead, depth, attempt, wake_at, started_at, \
+         claimed)"
+    );
+    let rows: Vec<_> = new.map(New::row).collect();
+    let last = ROWS.run(db, &rows)?;
+    Ok(last + 1 - rows.len() as i64..)
 }
 
 /// Removes an execution that is done with.
@@ -93,4 +114,12 @@ pub(super) fn set_free(db: &Connection, tickets: &Tickets, id: i64) -> Outcome<(
 pub(super) fn any(db: &Connection, job: i64) -> Outcome<bool> {
     let mut statement = db.prepare_cached("SELECT EXISTS (SELECT 1 FROM executions WHERE job_id = ?1)")?;
     Ok(statement.query_row(params![job], |row| row.get(0))?)
+}
+
+/// How many executions a job has.
+pub(super) fn left(db: &Connection, job: i64) -> Outcome<Busy> {
+    let mut statement = db.prepare_cached(
+        "SELECT count(wake_at), count(*) - count(wake_at) FROM executions WHERE job_id = ?1",
+    )?;
+    Ok(statement.query_row(params![job], |row| Ok(Busy { active: row.get(0)?, queued: row.get(1)? }))?)
 }

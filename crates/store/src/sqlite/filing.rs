@@ -12,6 +12,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::fault::Outcome;
+use super::many::{Cell, Insert, insert};
 
 /// The entries that stay unfiled. Small enough for the writer's cache, large enough for a job that fires often to have
 /// several among them.
@@ -52,9 +53,11 @@ impl Kind {
         }
     }
 
-    /// Lists a new entry.
-    pub(super) fn list(self, db: &Connection, entry: Listed) -> Outcome<()> {
-        self.insert(db, "unfiled", entry)
+    /// Lists new entries.
+    pub(super) fn list(self, db: &Connection, entries: &[Listed]) -> Outcome<()> {
+        static HISTORY: Insert<3> = insert!("history_unfiled (job_id, at, serial)");
+        static LEDGER: Insert<3> = insert!("ledger_unfiled (job_id, at, serial)");
+        self.insert(db, [&HISTORY, &LEDGER], entries)
     }
 
     /// Takes removed entries off both lists.
@@ -71,12 +74,20 @@ impl Kind {
         Ok(())
     }
 
-    fn insert(self, db: &Connection, level: &str, entry: Listed) -> Outcome<()> {
-        db.prepare_cached(&format!(
-            "INSERT INTO {}_{level} (job_id, at, serial) VALUES (?1, ?2, ?3)",
-            self.name()
-        ))?
-        .execute(params![entry.job, entry.at, entry.serial])?;
+    /// Files entries.
+    fn file(self, db: &Connection, entries: &[Listed]) -> Outcome<()> {
+        static HISTORY: Insert<3> = insert!("history_filed (job_id, at, serial)");
+        static LEDGER: Insert<3> = insert!("ledger_filed (job_id, at, serial)");
+        self.insert(db, [&HISTORY, &LEDGER], entries)
+    }
+
+    fn insert(self, db: &Connection, [history, ledger]: [&Insert<3>; 2], entries: &[Listed]) -> Outcome<()> {
+        let rows = entries.iter().map(|entry| [entry.job, entry.at, entry.serial].map(Cell::from));
+        let rows: Vec<_> = rows.collect();
+        match self {
+            Self::History => history.run(db, &rows)?,
+            Self::Ledger => ledger.run(db, &rows)?,
+        };
         Ok(())
     }
 }
@@ -156,9 +167,7 @@ impl Level {
             self.unfiled = None;
             return Ok(());
         };
-        for entry in &entries {
-            self.kind.insert(db, "filed", *entry)?;
-        }
+        self.kind.file(db, &entries)?;
         db.prepare_cached(&format!(
             "DELETE FROM {name}_unfiled
              WHERE (job_id, at, serial) > (?1, ?2, ?3) AND (job_id, at, serial) <= (?4, ?5, ?6)"

@@ -3,10 +3,10 @@
 use model::{Collection, Group, GroupPath};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::collections;
 use super::fault::Outcome;
 use super::sight::Columns;
 use super::writer::Work;
-use super::{collections, revisions};
 use crate::codec::{from_json, key, to_json};
 use crate::{Deleted, Expected, GroupWrite, Page, Revision, StoredGroup, TagQuery, Written};
 
@@ -80,12 +80,12 @@ pub(super) fn put(work: &mut Work<'_>, write: GroupWrite) -> Outcome<Written> {
     if let Some(before) = before {
         new.path = before.group.path;
     }
-    insert(work.db, &new).map(Written::Done)
+    insert(work, &new).map(Written::Done)
 }
 
-fn insert(db: &Connection, group: &Group) -> Outcome<Revision> {
-    let revision = revisions::next(db)?;
-    let mut statement = db.prepare_cached(
+fn insert(work: &mut Work<'_>, group: &Group) -> Outcome<Revision> {
+    let revision = work.revisions.next(work.db)?;
+    let mut statement = work.db.prepare_cached(
         "INSERT OR REPLACE INTO resource_groups (subscription_key, name_key, document, revision) \
          VALUES (?1, ?2, ?3, ?4)",
     )?;
@@ -99,10 +99,10 @@ fn insert(db: &Connection, group: &Group) -> Outcome<Revision> {
 }
 
 /// Makes the group of a collection that is about to be made, if nobody did.
-pub(super) fn ensure(db: &Connection, collection: &Collection) -> Outcome<()> {
+pub(super) fn ensure(work: &mut Work<'_>, collection: &Collection) -> Outcome<()> {
     let path = GroupPath::from(&collection.path);
-    if group(db, &path)?.is_none() {
-        insert(db, &Group { path, location: collection.location.clone(), tags: None })?;
+    if group(work.db, &path)?.is_none() {
+        insert(work, &Group { path, location: collection.location.clone(), tags: None })?;
     }
     Ok(())
 }

@@ -6,32 +6,54 @@ use rusqlite::{Connection, params};
 use super::columns::instant_of;
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
+use super::many::{Cell, Insert, insert};
 use super::writer::Work;
 use super::{collections, jobs};
 use crate::codec::{Coded, ticks};
 use crate::{HistoryQuery, Page, StoredHistory};
 
-/// Writes an entry. `total` is how many the job had so far, for retention to know when to look; the caller raises it.
-pub(super) fn insert(work: &mut Work<'_>, job: i64, total: i64, entry: &HistoryEntry) -> Outcome<()> {
-    let mut statement = work.db.prepare_cached(
-        "INSERT INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, \
-         message) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?;
-    let at = ticks(entry.started_at);
-    let serial = statement.insert(params![
-        job,
-        at,
-        ticks(entry.ended_at),
-        ticks(entry.expected_at),
-        entry.depth,
-        entry.status.code(),
-        entry.retry_count,
-        entry.repeat_count,
-        entry.message,
-    ])?;
-    Kind::History.list(work.db, Listed { job, at, serial })?;
-    work.tallies.attempt(entry);
-    work.sweeper.grown(job, total + 1);
+/// An entry that is to be written.
+pub(super) struct New {
+    pub(super) job: i64,
+    /// How many the job has with it, for retention to know when to look; the caller writes that down.
+    pub(super) total: i64,
+    pub(super) entry: HistoryEntry,
+}
+
+impl New {
+    fn row(&self) -> [Cell<'_>; 9] {
+        let Self { job, entry, .. } = self;
+        [
+            (*job).into(),
+            ticks(entry.started_at).into(),
+            ticks(entry.ended_at).into(),
+            ticks(entry.expected_at).into(),
+            i64::from(entry.depth).into(),
+            entry.status.code().into(),
+            i64::from(entry.retry_count).into(),
+            i64::from(entry.repeat_count).into(),
+            Cell::from(&*entry.message),
+        ]
+    }
+}
+
+/// Writes entries, and counts them.
+pub(super) fn insert(work: &mut Work<'_>, entries: &[New]) -> Outcome<()> {
+    static ROWS: Insert<9> = insert!(
+        "history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message)"
+    );
+    let rows: Vec<_> = entries.iter().map(New::row).collect();
+    let last = ROWS.run(work.db, &rows)?;
+    let serials = last + 1 - entries.len() as i64..;
+    let listed = entries.iter().zip(serials);
+    let listed: Vec<_> = listed
+        .map(|(new, serial)| Listed { job: new.job, at: ticks(new.entry.started_at), serial })
+        .collect();
+    Kind::History.list(work.db, &listed)?;
+    for new in entries {
+        work.tallies.attempt(&new.entry);
+        work.sweeper.grown(new.job, new.total);
+    }
     Ok(())
 }
 

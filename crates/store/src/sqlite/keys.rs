@@ -43,7 +43,7 @@ fn note(db: &Connection, keyring: &Keyring) -> Outcome<()> {
     Ok(())
 }
 
-fn proofs(db: &Connection) -> Outcome<Proofs> {
+pub(super) fn proofs(db: &Connection) -> Outcome<Proofs> {
     let mut statement = db.prepare_cached("SELECT id, proof FROM keys")?;
     let mut rows = statement.query([])?;
     let mut proofs = BTreeMap::new();

@@ -1,7 +1,6 @@
 //! The ledger: written with every change, read newest first.
 //!
-//! Every question is a walk backwards along an index that fits it, from the page's beginning; which one is chosen here
-//! and not left to the planner, because ten million rows forgive no mistake.
+//! Every question is a walk backwards along an index that fits it (`walks`), from the page's beginning.
 
 use std::fmt::Write as _;
 
@@ -11,41 +10,50 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::columns::{instant_of, instant_or_none};
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use super::filing::{Kind, Listed};
+use super::many::{Cell, Insert, insert};
 use super::sight::Columns;
 use super::writer::Work;
 use crate::codec::{Coded, from_json, key, ticks};
+use crate::walks::{self, Scope, Walk};
 use crate::{LedgerQuery, StoredLedger};
 
-/// A subscription with at most so many collections is read collection by collection. One with more has a fair share of
-/// the ledger, and is found by walking through all of it.
-const FEW_COLLECTIONS: usize = 64;
+/// Writes entries, each of a collection, and counts them.
+pub(super) fn insert(work: &mut Work<'_>, entries: &[(i64, LedgerEntry)]) -> Outcome<()> {
+    static ROWS: Insert<12> = insert!(
+        "ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, started_at, \
+         ended_at, tag)"
+    );
+    let rows = entries.iter().map(row).collect::<Outcome<Vec<_>>>()?;
+    let last = ROWS.run(work.db, &rows)?;
+    let serials = last + 1 - entries.len() as i64..;
+    let listed = entries.iter().zip(serials);
+    let listed: Vec<_> = listed
+        .map(|((_, entry), serial)| Listed { job: entry.job.0, at: ticks(entry.due_at), serial })
+        .collect();
+    Kind::Ledger.list(work.db, &listed)?;
+    entries.iter().for_each(|(_, entry)| work.tallies.enter(entry));
+    Ok(())
+}
 
-/// Writes an entry, and counts it.
-pub(super) fn insert(work: &mut Work<'_>, collection: i64, entry: &LedgerEntry) -> Outcome<()> {
-    work.tallies.enter(entry);
-    let db = work.db;
-    let mut statement = db.prepare_cached(
-        "INSERT INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, \
-         started_at, ended_at, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?;
-    let at = ticks(entry.due_at);
-    let serial = statement.insert(params![
-        entry.job.0,
-        collection,
-        at,
-        ticks(entry.due_until),
-        entry.occurrences,
-        entry.number,
-        entry.cause.code(),
-        entry.fate.code(),
-        entry.reason.map(Coded::code),
-        entry.started_at.map(ticks),
-        ticks(entry.ended_at),
-        entry.tag.as_ref().map(Uuid::as_bytes),
-    ])?;
-    Kind::Ledger.list(db, Listed { job: entry.job.0, at, serial })
+fn row((collection, entry): &(i64, LedgerEntry)) -> Outcome<[Cell<'_>; 12]> {
+    let occurrences = i64::try_from(entry.occurrences)
+        .map_err(|_| Fault::unreadable("ledger.occurrences", entry.job.0, "it is too large"))?;
+    Ok([
+        entry.job.0.into(),
+        (*collection).into(),
+        ticks(entry.due_at).into(),
+        ticks(entry.due_until).into(),
+        occurrences.into(),
+        i64::from(entry.number).into(),
+        entry.cause.code().into(),
+        entry.fate.code().into(),
+        entry.reason.map(Coded::code).into(),
+        entry.started_at.map(ticks).into(),
+        ticks(entry.ended_at).into(),
+        Cell::from(entry.tag.as_ref().map(Uuid::as_bytes)),
+    ])
 }
 
 /// See [`Store::ledger`](crate::Store::ledger).
@@ -56,60 +64,55 @@ pub(super) fn ledger(
     top: u32,
 ) -> Outcome<Vec<StoredLedger>> {
     let mut found = Vec::new();
-    for walk in walks(db, query, sight)? {
-        walk.read(db, query, sight, top, &mut found)?;
+    for way in ways(db, query, sight)? {
+        way.read(db, query, sight, top, &mut found)?;
     }
     found.sort_by_key(|entry| std::cmp::Reverse((entry.entry.due_at, entry.serial)));
     found.truncate(top as usize);
     Ok(found)
 }
 
-/// One walk through an index.
-enum Walk {
-    Everything,
-    Subscription(String),
-    Collection(i64),
-    /// What is in trouble of a job has an index of its own.
-    Job(i64),
+/// A walk, along which way.
+enum Way {
+    /// An index of the ledger.
+    Indexed(Walk),
     /// A job, through a level of its filing.
     Filed(i64, &'static str),
 }
 
-/// Which walks answer a question; a name that was used again leads to several.
-fn walks(db: &Connection, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Vec<Walk>> {
-    if let Some(path) = &query.collection {
-        let matches = query.subscription.as_ref().is_none_or(|name| key(name) == key(&path.subscription));
-        let collections = if matches { collections_ever(db, path)? } else { Vec::new() };
-        let Some(name) = &query.job else {
-            return Ok(collections.into_iter().map(Walk::Collection).collect());
-        };
-        let mut walks = Vec::new();
-        for collection in collections {
-            for job in jobs_ever(db, collection, name)? {
-                if is_trouble(query) {
-                    walks.push(Walk::Job(job));
-                } else {
-                    walks.extend(["ledger_filed", "ledger_unfiled"].map(|level| Walk::Filed(job, level)));
-                }
-            }
+/// Which ways answer a question; a name that was used again leads to several.
+fn ways(db: &Connection, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Vec<Way>> {
+    let walks = match walks::scope(query) {
+        Scope::Nothing => Vec::new(),
+        Scope::Everything if sight.is_none() => vec![Walk::Everything],
+        Scope::Everything | Scope::Subscription(_) => {
+            let subscription = query.subscription.as_deref().map(key);
+            let mut statement = db.prepare_cached(&format!(
+                "SELECT id FROM collections WHERE (?1 IS NULL OR subscription_key = ?1) AND (?3 IS NULL OR {}) LIMIT ?2",
+                Columns::COLLECTION.seen("?3")
+            ))?;
+            let found =
+                statement.query_map(params![subscription, walks::TO_BE_FOUND, sight], |row| row.get(0))?;
+            walks::of_many(subscription, found.collect::<rusqlite::Result<_>>()?)
         }
-        return Ok(walks);
-    }
-    if query.subscription.is_none() && sight.is_none() {
-        return Ok(vec![Walk::Everything]);
-    }
-    let mut statement = db.prepare_cached(&format!(
-        "SELECT id FROM collections WHERE (?1 IS NULL OR subscription_key = ?1) AND (?3 IS NULL OR {}) LIMIT ?2",
-        Columns::COLLECTION.seen("?3")
-    ))?;
-    let subscription = query.subscription.as_deref().map(key);
-    let collections: Vec<i64> = statement
-        .query_map(params![subscription, FEW_COLLECTIONS as i64 + 1, sight], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    if collections.len() > FEW_COLLECTIONS {
-        return Ok(vec![subscription.map_or(Walk::Everything, Walk::Subscription)]);
-    }
-    Ok(collections.into_iter().map(Walk::Collection).collect())
+        Scope::Collection(path) => collections_ever(db, path)?.into_iter().map(Walk::Collection).collect(),
+        Scope::Job(path, name) => {
+            let mut walks = Vec::new();
+            for collection in collections_ever(db, path)? {
+                walks.extend(jobs_ever(db, collection, name)?.into_iter().map(Walk::Job));
+            }
+            walks
+        }
+    };
+    let trouble = walks::is_trouble(query);
+    let ways = walks.into_iter().flat_map(|walk| match walk {
+        // What is in trouble of a job has an index of its own.
+        Walk::Job(job) if !trouble => {
+            ["ledger_filed", "ledger_unfiled"].map(|level| Way::Filed(job, level)).into()
+        }
+        walk => vec![Way::Indexed(walk)],
+    });
+    Ok(ways.collect())
 }
 
 fn collections_ever(db: &Connection, path: &CollectionPath) -> Outcome<Vec<i64>> {
@@ -131,12 +134,7 @@ fn jobs_ever(db: &Connection, collection: i64, name: &str) -> Outcome<Vec<i64>> 
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a question leaves out what simply ran.
-fn is_trouble(query: &LedgerQuery) -> bool {
-    !query.fates.is_empty() && !query.fates.contains(&Fate::Ran)
-}
-
-impl Walk {
+impl Way {
     fn read(
         &self,
         db: &Connection,
@@ -145,13 +143,15 @@ impl Walk {
         top: u32,
         found: &mut Vec<StoredLedger>,
     ) -> Outcome<()> {
-        let trouble = is_trouble(query);
+        let trouble = walks::is_trouble(query);
         let kind = if trouble { "ledger_trouble_by" } else { "ledger_by" };
         let table = |index: &str| format!("ledger l INDEXED BY {kind}_{index}");
         let (from, [at, number]) = match self {
-            Self::Everything | Self::Subscription(_) => (table("due"), ["l.due_at", "l.serial"]),
-            Self::Collection(_) => (table("collection"), ["l.due_at", "l.serial"]),
-            Self::Job(_) => (table("job"), ["l.due_at", "l.serial"]),
+            Self::Indexed(Walk::Everything | Walk::Subscription(_)) => {
+                (table("due"), ["l.due_at", "l.serial"])
+            }
+            Self::Indexed(Walk::Collection(_)) => (table("collection"), ["l.due_at", "l.serial"]),
+            Self::Indexed(Walk::Job(_)) => (table("job"), ["l.due_at", "l.serial"]),
             Self::Filed(_, level) => {
                 (format!("{level} i CROSS JOIN ledger l ON l.serial = i.serial"), ["i.at", "i.serial"])
             }
@@ -184,12 +184,12 @@ impl Walk {
             values.extend([ticks(due_at).into(), serial.into()]);
         }
         match self {
-            Self::Everything => {}
-            Self::Subscription(subscription) => {
+            Self::Indexed(Walk::Everything) => {}
+            Self::Indexed(Walk::Subscription(subscription)) => {
                 sql.push_str(" AND c.subscription_key = ?");
                 values.push(subscription.clone().into());
             }
-            Self::Collection(id) => {
+            Self::Indexed(Walk::Collection(id)) => {
                 sql.push_str(" AND l.collection_id = ?");
                 values.push((*id).into());
             }
@@ -197,7 +197,7 @@ impl Walk {
                 sql.push_str(" AND i.job_id = ?");
                 values.push((*id).into());
             }
-            Self::Job(id) => {
+            Self::Indexed(Walk::Job(id)) => {
                 sql.push_str(" AND l.job_id = ?");
                 values.push((*id).into());
             }

@@ -5,7 +5,8 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `search` (all jobs), `register` (tokens, roles, sign-ins), `audit`, `certificates`, `tallies`, `prune`, `snapshot`, `keys`, and `unsealed` for
+//! `filing` (both by job), `search` (all jobs), `register` (tokens, roles, sign-ins), `audit`, `certificates`, `tallies`,
+//! `prune`, `snapshot`, `keys`, `moves` (whether it was moved away), `source` (what is read for that), and `unsealed` for
 //! stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
 //! write what it says.
 //!
@@ -32,7 +33,9 @@ mod inspect;
 mod jobs;
 mod keys;
 mod ledger;
+mod many;
 mod migrations;
+mod moves;
 mod prune;
 mod readers;
 mod register;
@@ -41,6 +44,7 @@ mod search;
 mod settle;
 mod sight;
 mod snapshot;
+mod source;
 mod tallies;
 #[cfg(test)]
 mod tests;
@@ -49,6 +53,8 @@ mod unsealed;
 mod writer;
 
 pub use inspect::{Inspection, inspect};
+pub(crate) use moves::{Mark, Moved};
+pub(crate) use source::{Count, Source};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -132,6 +138,7 @@ impl SqliteStore {
         snapshot::remove_unfinished(&path);
         let db = connection::writer(&path, settings.durability)
             .and_then(|db| {
+                moves::serve(&db)?;
                 keys::check(&db, &settings.keyring)?;
                 unsealed::seal_all(&db, &settings.keyring)?;
                 claims::free_all(&db, now)?;
@@ -261,6 +268,21 @@ impl Store for SqliteStore {
         self.readers.run(move |db, shared| jobs::job(db, shared, &path, &name)).await
     }
 
+    async fn job_in_collection(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+        let (path, name) = (collection.clone(), name.to_owned());
+        // One way to a reader and back instead of two.
+        self.readers
+            .run(move |db, shared| {
+                let Some(collection) = collections::collection(db, &path)? else { return Ok(None) };
+                Ok(Some((collection, jobs::job(db, shared, &path, &name)?)))
+            })
+            .await
+    }
+
     async fn jobs(
         &self,
         collection: &CollectionPath,
@@ -316,12 +338,13 @@ impl Store for SqliteStore {
         self.change(move |work| {
             let id = execution.job.0;
             if jobs::by_id(work.db, id)?.is_some() {
-                executions::insert(work.db, &execution, false, false)?;
+                let new = executions::New { execution, ahead: false, claimed: false };
+                executions::insert(work.db, std::iter::once(&new))?;
                 work.ring = true;
             } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                 let now = execution.wake_at.unwrap_or(execution.occurrence.at);
                 let entry = transition::abandon(&execution, Fate::Skipped, Reason::JobDeleted, now);
-                ledger::insert(work, collection, &entry)?;
+                ledger::insert(work, &[(collection, entry)])?;
             }
             Ok(())
         })
@@ -367,7 +390,7 @@ impl Store for SqliteStore {
 
     async fn check(&self) -> Result<()> {
         // A revision more or less does not matter; writing what is there already would not reach the disk.
-        self.writer.run(|work| revisions::next(work.db).map(drop)).await
+        self.writer.run(|work| work.revisions.next(work.db).map(drop)).await
     }
 
     async fn census(&self) -> Result<Census> {

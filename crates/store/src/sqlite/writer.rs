@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
+use super::revisions::Revisions;
 use super::tickets::Tickets;
 use super::{SqliteSettings, claims, connection, tallies as counted};
 use crate::known::KnownJobs;
@@ -45,6 +46,8 @@ pub(super) struct Work<'a> {
     pub(super) known: &'a mut KnownJobs,
     /// What retention has to look at.
     pub(super) sweeper: &'a mut Sweeper,
+    /// Gives every change a revision of its own.
+    pub(super) revisions: &'a mut Revisions,
     /// What the change counts.
     pub(super) tallies: Tallies,
     /// Whether something may be due earlier than before.
@@ -155,6 +158,7 @@ struct Desk {
     known: KnownJobs,
     sweeper: Sweeper,
     filing: Filing,
+    revisions: Revisions,
     /// Whether changes could not be committed lately.
     troubled: bool,
 }
@@ -166,6 +170,7 @@ impl Writer {
             known: KnownJobs::default(),
             sweeper: Sweeper::default(),
             filing: Filing::default(),
+            revisions: Revisions::default(),
             troubled: false,
         };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
@@ -287,7 +292,7 @@ impl Desk {
         group: &mut impl Iterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, sweeper, filing, troubled } = self else {
+        let Self { db: Some(db), known, sweeper, filing, revisions, troubled } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work = Work {
@@ -297,6 +302,7 @@ impl Desk {
             sealer: &shared.sealer,
             known,
             sweeper,
+            revisions,
             tallies: Tallies::default(),
             ring: false,
         };
@@ -328,6 +334,7 @@ impl Desk {
         }
         filing.step(db)?;
         counted::write(&mut tallies, db)?;
+        work.revisions.write(db)?;
         execute("COMMIT")?;
         // A commit of nothing works on a full disk too.
         if db.total_changes() > before && std::mem::take(troubled) {
@@ -340,6 +347,7 @@ impl Desk {
     fn give_up(&mut self, fault: &Fault) {
         self.known.forget_all();
         self.filing.forget();
+        self.revisions.forget();
         let Some(db) = &self.db else { return };
         let clean = db.is_autocommit() || db.execute_batch("ROLLBACK").is_ok();
         if !clean || fault.spoils_connection() {

@@ -13,6 +13,8 @@ pub(crate) struct Pair {
     pub(crate) api: Arc<PostgresStore>,
 }
 
+store::register_by!(Pair, api);
+
 #[async_trait]
 impl Store for Pair {
     fn bell(&self) -> &Bell {

@@ -84,17 +84,48 @@ impl Postgres {
         keyring: Keyring,
         clock: Arc<dyn Clock>,
     ) -> store::Result<Arc<PostgresStore>> {
-        let settings = PostgresSettings {
+        open(PostgresSettings { keyring, ..self.settings(name) }, clock).await
+    }
+
+    /// The same, of the version that knew a schema.
+    #[allow(dead_code, reason = "not every test has two versions")]
+    pub(crate) async fn node_held_at(
+        &self,
+        held_at: Option<u32>,
+        name: &str,
+        keyring: Keyring,
+        clock: Arc<dyn Clock>,
+    ) -> store::Result<Arc<PostgresStore>> {
+        open(PostgresSettings { keyring, held_at, ..self.settings(name) }, clock).await
+    }
+
+    /// The same, on another way to the server.
+    #[allow(dead_code, reason = "not every test blocks one")]
+    pub(crate) async fn node_at(
+        &self,
+        url: String,
+        name: &str,
+        clock: Arc<dyn Clock>,
+    ) -> store::Result<Arc<PostgresStore>> {
+        open(PostgresSettings { url, ..self.settings(name) }, clock).await
+    }
+
+    fn settings(&self, name: &str) -> PostgresSettings {
+        PostgresSettings {
             url: self.url(),
             node: name.to_owned(),
             version: "test".to_owned(),
             connections: 4,
             plans: Plans::default(),
             patience: Patience::default(),
-            keyring,
-        };
-        Ok(Arc::new(PostgresStore::open(settings, clock).await?))
+            keyring: keyring(),
+            held_at: None,
+        }
     }
+}
+
+async fn open(settings: PostgresSettings, clock: Arc<dyn Clock>) -> store::Result<Arc<PostgresStore>> {
+    Ok(Arc::new(PostgresStore::open(settings, clock).await?))
 }
 
 impl Drop for Postgres {

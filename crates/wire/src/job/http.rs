@@ -2,7 +2,7 @@
 
 use model::Secret;
 use model::action::{HttpAuthentication, HttpRequest};
-use model::certificate::{self, Identity};
+use model::certificate::{self, Identity, PfxFault};
 use model::signing;
 
 use crate::members::{Given, Names, Object, Reader};
@@ -172,6 +172,13 @@ fn authentication(reader: &mut Reader, given: Given<'_>) -> Option<HttpAuthentic
                     })
                 }
                 Err(fault) => {
+                    // People correct what they are shown at: a wrong password is no fault of the file.
+                    let wrong = reader.member(&object, PASSWORD).filter(|_| fault == PfxFault::WrongPassword);
+                    if let Some(given) = wrong {
+                        let allowed = "the password with which the file was exported";
+                        reader.refuse_unseen(&given, "one that does not open the PKCS #12 file", allowed);
+                        return None;
+                    }
                     let given = reader.required(&object, PFX, FILE)?;
                     reader.refuse_unseen(&given, &fault.to_string(), FILE);
                     None

@@ -28,13 +28,13 @@ pub(super) async fn import(app: &App, call: &Call) -> Answered {
         group: required(call, "group")?,
         deployment: DEPLOYMENT.to_owned(),
     };
-    let dry_run = flag(call, "dryRun")?;
+    let dry_run = call.query.flag("dryRun")?;
     let (document, parameters) = parts(call.json(LARGEST_IMPORT)?);
     let plan = app.plan_import(Import { document, parameters, place }).await?;
     if dry_run {
         return Ok(Answer::json(200, report(&plan, true, Vec::new(), None)));
     }
-    if flag(call, "progress")? {
+    if call.query.flag("progress")? {
         return Ok(Answer::stream(LINES, lines(app.clone(), plan)));
     }
     let mut done = 0;
@@ -198,14 +198,5 @@ fn required(call: &Call, name: &str) -> Result<String, Problem> {
             "{name}: '{value}' is not allowed here; allowed: a name without slashes."
         ))),
         None => Err(Problem::bad_request(format!("{name}: missing; allowed: a name."))),
-    }
-}
-
-fn flag(call: &Call, name: &str) -> Result<bool, Problem> {
-    match call.query.get(name) {
-        None => Ok(false),
-        Some(text) => text.to_ascii_lowercase().parse().map_err(|_| {
-            Problem::bad_request(format!("{name}: '{text}' is not allowed here; allowed: true or false."))
-        }),
     }
 }

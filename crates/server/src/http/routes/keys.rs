@@ -3,7 +3,7 @@
 use access::Act;
 use axum::http::Method;
 use serde_json::{Value, json};
-use store::KeyUse;
+use store::{KeyId, KeyUse};
 
 use super::{Answered, Call};
 use crate::app::App;
@@ -12,8 +12,15 @@ use crate::keys::Standing;
 
 pub(super) async fn keys(app: &App, call: &Call) -> Answered {
     if call.method == Method::POST {
+        call.query.only(&["dryRun"])?;
+        if call.query.flag("dryRun")? {
+            let (standing, next) = app.keys.foresee(&*app.store).await?;
+            let mut body = write(&standing);
+            body["next"] = next.as_ref().map(KeyId::as_str).into();
+            return Ok(Answer::json(200, body));
+        }
         let standing = app.keys.rotate(&*app.store).await?;
-        app.note(Act::RotateKeys, "/api/keys", &serde_json::Value::Null).await?;
+        app.note(Act::RotateKeys, "/api/keys", &Value::Null).await?;
         return Ok(Answer::json(202, write(&standing)));
     }
     Ok(Answer::json(200, write(&app.keys.standing(&*app.store).await?)))

@@ -2,7 +2,7 @@
 
 -- Tokens: of the secret only its hash.
 CREATE TABLE tokens (
-    id         text    PRIMARY KEY,
+    id         text    COLLATE "C" PRIMARY KEY,
     hash       bytea   NOT NULL,
     name       text    NOT NULL,
     created_at bigint  NOT NULL,

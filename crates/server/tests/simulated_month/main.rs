@@ -1,21 +1,29 @@
-//! A month of mixed jobs in seconds: the real use-cases, the real engine and the real SQLite store on simulated time,
-//! with scripted targets. Afterwards the ledger must say exactly what an independent computation says.
+//! A month of mixed jobs in seconds: the real use-cases, the real engine and a real store on simulated time, with
+//! scripted targets. Afterwards the ledger must say exactly what an independent computation says. The month is the same
+//! for every store; PostgreSQL's is left out where `PUNCTUAL_TEST_POSTGRES` names no server.
 //!
 //! The computation knows the calendar (`recurrence` has a reference of its own) and what was done to the jobs. It knows
 //! nothing of claims, retries in the store, or transactions.
+
+mod apart;
+#[path = "../../../store/tests/postgres/mod.rs"]
+mod postgres;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actions::scripted::{Scripted, Step};
+use apart::Apart;
+use async_trait::async_trait;
 use engine::{Engine, Settings, SimulatedClock};
 use model::{Clock, CollectionPath, Fate, Reason, Timestamp, Uuid};
 use recurrence::Rule;
 use serde_json::{Value, json};
 use server::app::{App, Preconditions};
-use store::conformance::keyring;
-use store::{Durability, LedgerQuery, SqliteSettings, SqliteStore, Store, StoredLedger};
+use store::conformance::Backend;
+use store::{Durability, Keyring, LedgerQuery, SqliteSettings, SqliteStore, Store, StoredLedger};
+use tempfile::TempDir;
 use tokio::time::sleep;
 
 fn at(text: &str) -> Timestamp {
@@ -160,17 +168,26 @@ fn targets() -> Scripted {
     })
 }
 
+/// A file that goes with the test.
+struct Sqlite(TempDir);
+
+#[async_trait]
+impl Backend for Sqlite {
+    async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+        let settings =
+            SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::new(keyring) };
+        Ok(Arc::new(SqliteStore::open(self.0.path().join("punctual.db"), settings, now)?))
+    }
+}
+
 struct World {
     app: App,
     engine: Engine,
 }
 
 impl World {
-    fn start(folder: &std::path::Path, clock: &Arc<dyn Clock>) -> Self {
-        let settings =
-            SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::new(keyring()) };
-        let store = SqliteStore::open(folder.join("punctual.db"), settings, clock.now()).expect("opened");
-        let store: Arc<dyn Store> = Arc::new(store);
+    async fn start(backend: &dyn Backend, clock: &Arc<dyn Clock>) -> Self {
+        let store = backend.open(clock.now()).await;
         let settings = Settings { longest_nap: Duration::from_secs(3600), ..Settings::default() };
         let engine = Engine::start(store.clone(), Arc::new(targets()), clock.clone(), settings);
         Self { app: App::new(store, clock.clone()), engine }
@@ -188,10 +205,20 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_ledger_says_what_should_have_happened() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn the_ledger_of_sqlite_says_what_should_have_happened() {
+    a_month(&Sqlite(tempfile::tempdir().expect("a folder"))).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_ledger_of_postgres_says_what_should_have_happened() {
+    if let Some(backend) = Apart::fresh().await {
+        a_month(&backend).await;
+    }
+}
+
+async fn a_month(backend: &dyn Backend) {
     let clock: Arc<dyn Clock> = Arc::new(SimulatedClock::starting_at(at(BEGIN)));
-    let world = World::start(folder.path(), &clock);
+    let world = World::start(backend, &clock).await;
     for collection in ["on", "off"] {
         let body = json!({"location": "Local"});
         world.app.put_collection(&path(collection), &body, &Preconditions::default()).await.expect("made");
@@ -210,7 +237,7 @@ async fn the_ledger_says_what_should_have_happened() {
     let away = clock.now().duration_until(at(OUTAGE.1));
     sleep(Duration::try_from(away).expect("not past")).await;
 
-    let world = World::start(folder.path(), &clock);
+    let world = World::start(backend, &clock).await;
     world.until(JOB_OFF.0).await;
     for job in ALL_PAUSED {
         world.patch(job, json!({"state": "Disabled"})).await;

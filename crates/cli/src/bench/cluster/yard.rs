@@ -1,0 +1,352 @@
+//! A database full of jobs, and what is done with it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use engine::SystemClock;
+use jiff::SignedDuration;
+use model::action::{Action, Call, HttpRequest};
+use model::transition::{Patience, begin};
+use model::{
+    Attempt, CatchUp, Clock, Collection, CollectionPath, CollectionState, Definition, Fate, JobState,
+    Outcome, Overlap, Plan, Plans, Timestamp, Uuid,
+};
+use recurrence::{Draft, RecurrenceDraft};
+use store::{
+    Attempted, CollectionWrite, Expected, ExpectedJob, JobWrite, Key, Keyring, LedgerQuery, PostgresSettings,
+    PostgresStore, Span, Store, TrialGround,
+};
+use tokio::task::JoinSet;
+
+use super::nodes::{Nodes, Reading, Used};
+use super::rate;
+use crate::progress::Progress;
+
+/// As many jobs as the largest plan allows in a collection.
+const IN_A_COLLECTION: u32 = 1000;
+
+/// How many jobs are written at once, and how often at the same time.
+const BATCH: u32 = 2000;
+const WRITERS: usize = 3;
+
+/// How many executions a claim takes and a settlement brings, as the engine does.
+const TOGETHER: usize = 1000;
+
+/// Nodes claim two seconds ahead; so much before the first instant everything has to be ready.
+const READY: SignedDuration = SignedDuration::from_secs(3);
+
+/// How often a measurement begins anew because the machine was not ready in time.
+const TRIES: u32 = 4;
+
+/// See the module.
+pub(super) struct Yard {
+    ground: TrialGround,
+    keyring: Keyring,
+    /// A store that writes and reads, and is no node.
+    books: Arc<PostgresStore>,
+    began: Timestamp,
+    stored: AtomicU32,
+    /// How often jobs were picked.
+    picked: AtomicU32,
+}
+
+/// What one store carries without calls.
+pub(super) struct Alone {
+    /// A second.
+    pub(super) claimed: f64,
+    /// A second.
+    pub(super) settled: f64,
+    pub(super) used: Used,
+}
+
+/// What nodes have done.
+pub(super) struct Fired {
+    /// The first instant.
+    pub(super) began: Timestamp,
+    /// When the last occurrence was in the ledger.
+    pub(super) settled: Timestamp,
+    pub(super) used: Used,
+}
+
+impl Yard {
+    pub(super) async fn open(url: &str) -> anyhow::Result<Self> {
+        let ground = TrialGround::prepare(url).await?;
+        let keyring = Keyring::new(Key::generate()?, []);
+        let books = store(&ground, &keyring, "books").await?;
+        books.leave().await?;
+        let began = SystemClock.now();
+        Ok(Self { ground, keyring, books, began, stored: AtomicU32::new(0), picked: AtomicU32::new(0) })
+    }
+
+    pub(super) async fn clear(self) -> anyhow::Result<()> {
+        drop(self.books);
+        Ok(self.ground.clear().await?)
+    }
+
+    /// Writes jobs until so many are there; how many a second, if any.
+    pub(super) async fn fill_to(&self, stored: u32) -> anyhow::Result<Option<f64>> {
+        let there = self.stored.swap(stored, Ordering::Relaxed);
+        if there >= stored {
+            return Ok(None);
+        }
+        for i in there.div_ceil(IN_A_COLLECTION)..stored.div_ceil(IN_A_COLLECTION) {
+            self.make_collection(i).await?;
+        }
+        let began = SystemClock.now();
+        // Never due while this runs, and each at another time.
+        let far = |i: u32| {
+            let apart = SignedDuration::from_secs(97 * i64::from(i % 1_000_000));
+            began + SignedDuration::from_hours(24 * 30) + apart
+        };
+        let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
+        let jobs: Vec<u32> = (there..stored).collect();
+        self.write(&jobs, &|_, job| far(job), nobody).await?;
+        let rate = rate(stored - there, began, SystemClock.now());
+        self.ground.clean_up().await?;
+        if !self.ground.come_to_rest().await? {
+            eprintln!(
+                "this user may not ask for a checkpoint (the role pg_checkpoint may): WAL varies with the time of the last"
+            );
+        }
+        Ok(Some(rate))
+    }
+
+    async fn make_collection(&self, i: u32) -> anyhow::Result<()> {
+        let collection = Collection {
+            path: collection(i),
+            location: "Local".into(),
+            tags: None,
+            plan: Plan::P20Premium,
+            state: CollectionState::Enabled,
+            quota: None,
+            resumed_at: None,
+        };
+        let now = SystemClock.now();
+        self.books
+            .put_collection(CollectionWrite { collection, expected: Expected::Absent, most: None, now })
+            .await?;
+        Ok(())
+    }
+
+    /// Writes jobs by their numbers, each with the instant that its place in the list and its number give.
+    async fn write(
+        &self,
+        jobs: &[u32],
+        due: &(dyn Fn(u32, u32) -> Timestamp + Sync),
+        address: SocketAddr,
+    ) -> anyhow::Result<()> {
+        let progress = Progress::steps(jobs.len() as u64);
+        let mut places = (0..).zip(jobs);
+        let mut writers = JoinSet::new();
+        let mut done = 0;
+        loop {
+            let part = places.by_ref().take(BATCH as usize);
+            let part = part.map(|(place, job)| write(*job, due(place, *job), address));
+            let part = part.collect::<anyhow::Result<Vec<JobWrite>>>()?;
+            if writers.len() >= WRITERS || part.is_empty() {
+                match writers.join_next().await {
+                    Some(written) => done += written??,
+                    None => return Ok(()),
+                }
+                progress.at(done);
+            }
+            if !part.is_empty() {
+                let books = self.books.clone();
+                writers.spawn(async move {
+                    books.fill(&part).await?;
+                    anyhow::Ok(part.len() as u64)
+                });
+            }
+        }
+    }
+
+    /// Jobs that lie evenly among those that are stored, others than the last time where there are as many.
+    fn pick(&self, count: u32) -> Vec<u32> {
+        let stride = (self.stored.load(Ordering::Relaxed) / count).max(1);
+        let first = self.picked.fetch_add(1, Ordering::Relaxed) % stride;
+        (0..count).map(|i| i * stride + first).collect()
+    }
+
+    /// Claims and settles so many occurrences, without a call.
+    pub(super) async fn alone(&self, count: u32) -> anyhow::Result<Alone> {
+        let jobs = self.pick(count);
+        let due = SystemClock.now() + SignedDuration::from_hours(1);
+        self.write(&jobs, &|_, _| due, SocketAddr::from(([127, 0, 0, 1], 9))).await?;
+        let store = store(&self.ground, &self.keyring, "alone").await?;
+        self.ground.come_to_rest().await?;
+        let before = Reading::take(None, &self.ground.meter().await?);
+        let (began, mut claims) = (SystemClock.now(), Vec::new());
+        loop {
+            let claimed = store.claim_due(due, due, TOGETHER as u32).await?.claims;
+            if claimed.is_empty() {
+                break;
+            }
+            claims.extend(claimed);
+        }
+        let claimed = SystemClock.now();
+        if claims.len() != count as usize {
+            bail!("{} of {count} occurrences were claimed", claims.len());
+        }
+        for part in claims.chunks(TOGETHER) {
+            let attempts = part.iter().map(|claim| {
+                claim.ticket.begin();
+                let outcome = Outcome {
+                    success: true,
+                    message: "HTTP Action - Response from host '127.0.0.1': 'OK' Response Headers: content-length: 2 \
+                              Body: ok"
+                        .to_owned(),
+                };
+                let attempt = Attempt { started_at: due, ended_at: due, outcome };
+                Attempted { id: claim.id, attempt, ticket: claim.ticket.clone() }
+            });
+            store.settle(attempts.collect()).await?;
+        }
+        let settled = SystemClock.now();
+        let used = before.until(&Reading::take(None, &self.ground.meter().await?));
+        store.leave().await?;
+        self.account((due, due), count).await?;
+        Ok(Alone { claimed: rate(count, began, claimed), settled: rate(count, claimed, settled), used })
+    }
+
+    /// Lets nodes run so many jobs, each at its instant.
+    pub(super) async fn fire(
+        &self,
+        nodes: u32,
+        count: u32,
+        due: &(dyn Fn(Timestamp, u32) -> Timestamp + Sync),
+        address: SocketAddr,
+    ) -> anyhow::Result<Fired> {
+        let mut lead = SignedDuration::from_secs(6 + i64::from(nodes) + i64::from(count / 4000));
+        for _ in 0..TRIES {
+            let began = SystemClock.now() + lead;
+            let jobs = self.pick(count);
+            self.write(&jobs, &|place, _| due(began, place), address).await?;
+            self.ground.come_to_rest().await?;
+            let tallied = self.tallied().await?;
+            let running = Nodes::start(nodes, self.ground.url(), &self.keyring.first().text())?;
+            while self.books.nodes().await?.len() < nodes as usize {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            let in_time = SystemClock.now() + READY <= began;
+            let last = due(began, count - 1);
+            let before = Reading::take(Some(&running), &self.ground.meter().await?);
+            while self.tallied().await? < tallied + u64::from(count) || self.claims().await? > 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            let settled = SystemClock.now();
+            let used = before.until(&Reading::take(Some(&running), &self.ground.meter().await?));
+            drop(running);
+            self.forget(nodes).await?;
+            self.account((began, last), count).await?;
+            if in_time {
+                return Ok(Fired { began, settled, used });
+            }
+            lead *= 2;
+        }
+        bail!("the machine is too slow: {nodes} nodes and {count} jobs were never ready in time")
+    }
+
+    /// Waits until the leases of nodes that are gone have run out for all to see.
+    async fn forget(&self, nodes: u32) -> anyhow::Result<()> {
+        for i in 0..nodes {
+            let store = store(&self.ground, &self.keyring, &format!("bench-{i}")).await;
+            store.context("a node cannot be replaced")?.leave().await?;
+        }
+        Ok(())
+    }
+
+    /// How many occurrences are accounted for since the beginning.
+    async fn tallied(&self) -> anyhow::Result<u64> {
+        let day = SignedDuration::from_hours(24);
+        let tallied = self.books.tallies(self.began - day, self.began + day, Duration::from_secs(60)).await?;
+        let sum =
+            |tally: &model::Tally| tally.ran + tally.ran_late + tally.faulted + tally.skipped + tally.missed;
+        Ok(tallied.iter().map(|tallied| sum(&tallied.tally)).sum())
+    }
+
+    /// How many executions nodes hold.
+    async fn claims(&self) -> anyhow::Result<u64> {
+        Ok(self.books.nodes().await?.iter().map(|node| node.claims).sum())
+    }
+
+    /// Sees to it that the ledger accounts for so many occurrences between two instants, and that all of them ran.
+    async fn account(&self, (from, to): (Timestamp, Timestamp), count: u32) -> anyhow::Result<()> {
+        let due = Span { from: Some(from), to: Some(to) };
+        let mut query = LedgerQuery { due, ..LedgerQuery::default() };
+        let mut ran = 0;
+        loop {
+            let page = self.books.ledger(&query, 10_000).await?;
+            let Some(last) = page.last() else { break };
+            query.before = Some((last.entry.due_at, last.serial));
+            for entry in page.iter().map(|stored| &stored.entry) {
+                if !matches!(entry.fate, Fate::Ran | Fate::RanLate) {
+                    bail!("an occurrence did not run: {entry:?}");
+                }
+                ran += entry.occurrences;
+            }
+        }
+        if ran != u64::from(count) {
+            bail!("the ledger accounts for {ran} of {count} occurrences");
+        }
+        Ok(())
+    }
+}
+
+/// A store of the trial ground.
+async fn store(ground: &TrialGround, keyring: &Keyring, node: &str) -> anyhow::Result<Arc<PostgresStore>> {
+    let settings = PostgresSettings {
+        url: ground.url().to_owned(),
+        node: node.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        connections: WRITERS + 1,
+        plans: Plans::default(),
+        patience: Patience::default(),
+        keyring: keyring.clone(),
+        held_at: None,
+    };
+    Ok(Arc::new(PostgresStore::open(settings, Arc::new(SystemClock)).await?))
+}
+
+fn collection(i: u32) -> CollectionPath {
+    CollectionPath { subscription: "bench".into(), group: "bench".into(), name: format!("collection-{i:05}") }
+}
+
+fn write(job: u32, due: Timestamp, address: SocketAddr) -> anyhow::Result<JobWrite> {
+    let now = SystemClock.now();
+    let request = HttpRequest {
+        uri: format!("http://{address}/reports/{job}"),
+        method: "POST".into(),
+        // As much as a body would be; the target that measures lateness reads none.
+        headers: Some(vec![
+            ("accept".into(), "application/json".into()),
+            ("x-report".into(), format!("nightly; for=sales,stock; language=en; attempts=3; number={job}")),
+        ]),
+        body: None,
+        authentication: None,
+    };
+    let recurrence = RecurrenceDraft { frequency: Some("day".into()), ..RecurrenceDraft::default() };
+    let definition = Definition {
+        timing: Draft { start_time: Some(wire::date_time::write(due)), recurrence: Some(recurrence) },
+        accepted_at: now,
+        action: Action { call: Call::Http { https: false, request }, retry: None, on_error: None },
+        catch_up: CatchUp::default(),
+        overlap: Overlap::default(),
+        extensions_given: false,
+        capital_occurrence: false,
+    };
+    let rule = definition.rule()?;
+    Ok(JobWrite {
+        collection: collection(job / IN_A_COLLECTION),
+        name: format!("job-{job:07}"),
+        standing: begin(&rule, JobState::Enabled),
+        definition,
+        expected: ExpectedJob::Absent,
+        replace: true,
+        seed: Uuid::new_v4(),
+        most: None,
+        now,
+    })
+}

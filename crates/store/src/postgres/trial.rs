@@ -1,0 +1,210 @@
+//! A trial ground: what a measurement needs of a database besides the store.
+//!
+//! It is a schema of its own, filled many rows at a time, brought to rest before something is measured, and read like a
+//! meter. The rows are written with the encodings of the store, and nothing here is used by a server.
+
+use std::collections::HashMap;
+
+use model::{JobId, Overlap, Uuid};
+use tokio_postgres::error::SqlState;
+
+use super::columns::{code, key};
+use super::connection::Address;
+use super::fault::{Fault, Outcome};
+use super::work::{Work, change};
+use super::{PostgresStore, collections, keys, shards};
+use crate::codec::ticks;
+use crate::seal::KeyId;
+use crate::{Error, JobWrite, Result};
+
+/// A schema for one measurement. It stays until it is [cleared](Self::clear).
+pub struct TrialGround {
+    address: Address,
+    schema: String,
+    url: String,
+}
+
+/// What a database has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Meter {
+    /// Bytes of the write-ahead log.
+    pub wal: u64,
+    /// The processes of the server, as its machine numbers them.
+    pub processes: Vec<u32>,
+}
+
+impl TrialGround {
+    /// Makes a schema in the database of a URL.
+    pub async fn prepare(url: &str) -> Result<Self> {
+        let address = Address::parse(url)?;
+        let schema = format!("punctual_trial_{}", Uuid::new_v4().simple());
+        let mark = if url.contains('?') { '&' } else { '?' };
+        let ground = Self { address, url: format!("{url}{mark}options=-c%20search_path%3D{schema}"), schema };
+        ground.run(&format!("CREATE SCHEMA {}", ground.schema)).await?;
+        Ok(ground)
+    }
+
+    /// The URL of the schema, for nodes.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Removes it with all that is in it.
+    pub async fn clear(self) -> Result<()> {
+        self.run(&format!("DROP SCHEMA {} CASCADE", self.schema)).await
+    }
+
+    /// Does now what a database does by and by after many changes: it cleans up and counts anew.
+    pub async fn clean_up(&self) -> Result<()> {
+        for table in ["jobs", "definitions", "executions", "collections", "history", "ledger"] {
+            self.run(&format!("VACUUM (ANALYZE) {}.{table}", self.schema)).await?;
+        }
+        Ok(())
+    }
+
+    /// Does the same after a few changes, and writes everything to its files: whatever is measured next pays for its own
+    /// changes alone. Whether it could do the last: not everybody may ask for it. Without it, what is written to the log
+    /// depends on how long ago the database did so by itself.
+    pub async fn come_to_rest(&self) -> Result<bool> {
+        for table in ["jobs", "definitions", "executions"] {
+            self.run(&format!("VACUUM (INDEX_CLEANUP OFF, TRUNCATE OFF) {}.{table}", self.schema)).await?;
+        }
+        match self.run("CHECKPOINT").await {
+            Err(Error::Failed(why)) if why.contains(SqlState::INSUFFICIENT_PRIVILEGE.code()) => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
+
+    /// What the database has done so far.
+    pub async fn meter(&self) -> Result<Meter> {
+        let read = async {
+            let (client, connection) = self.address.line().await?;
+            let driver = tokio::spawn(connection);
+            let row = client
+                .query_one(
+                    "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint,
+                            (SELECT array_agg(pid) FROM pg_stat_activity)",
+                    &[],
+                )
+                .await?;
+            drop(client);
+            let _ = driver.await;
+            let (wal, processes): (i64, Vec<i32>) = (row.try_get(0)?, row.try_get(1)?);
+            Ok(Meter {
+                wal: u64::try_from(wal).unwrap_or_default(),
+                processes: processes.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect(),
+            })
+        };
+        read.await.map_err(|fault: Fault| fault.tell(&self.address.place))
+    }
+
+    async fn run(&self, sql: &str) -> Result<()> {
+        let ran = async {
+            let (client, connection) = self.address.line().await?;
+            let driver = tokio::spawn(connection);
+            // It takes as long as there are rows.
+            client.batch_execute("SET statement_timeout = 0").await?;
+            client.batch_execute(sql).await?;
+            drop(client);
+            let _ = driver.await;
+            Ok(())
+        };
+        ran.await.map_err(|fault: Fault| fault.tell(&self.address.place))
+    }
+}
+
+impl PostgresStore {
+    /// Writes many jobs in a few statements: new ones, or in place of those that have their names.
+    ///
+    /// This is for a trial. It counts no limits, lists no certificates and asks nobody, so nothing of these jobs may be
+    /// under way, and their collections must be there.
+    pub async fn fill(&self, jobs: &[JobWrite]) -> Result<()> {
+        change!(&self.shared, work => fill(&mut work, jobs))
+    }
+}
+
+async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
+    let mut ids: HashMap<[&str; 3], i64> = HashMap::new();
+    let mut collections = Vec::with_capacity(jobs.len());
+    for path in jobs.iter().map(|write| &write.collection) {
+        let names = [path.subscription.as_str(), &path.group, &path.name];
+        let id = match ids.get(&names) {
+            Some(id) => *id,
+            None => {
+                let missing = || Fault::Told(Error::Failed("a collection is not there".to_owned()));
+                collections::find(work, path).await?.ok_or_else(missing)?
+            }
+        };
+        ids.insert(names, id);
+        collections.push(id);
+    }
+    let of = |value: fn(&JobWrite) -> i64| jobs.iter().map(value).collect::<Vec<i64>>();
+    let shards: Vec<i16> = jobs.iter().map(|write| shards::of_job(&write.collection, &write.name)).collect();
+    let names: Vec<&str> = jobs.iter().map(|write| write.name.as_str()).collect();
+    let name_keys: Vec<String> = names.iter().map(|name| key(name)).collect();
+    let seeds: Vec<Uuid> = jobs.iter().map(|write| write.seed).collect();
+    let states: Vec<i16> = jobs.iter().map(|write| code(write.standing.state)).collect();
+    let ahead: Vec<bool> = jobs.iter().map(|write| write.definition.overlap == Overlap::Allow).collect();
+    let next: Vec<Option<i64>> = jobs.iter().map(|write| write.standing.next_at.map(ticks)).collect();
+    let rows = work
+        .query(
+            "INSERT INTO jobs (collection_id, shard, name, name_key, seed, state, ahead, executions, failures, faulted, \
+             next_number, next_at, due_at, last_faulted, generation, revision)
+             SELECT collection_id, shard, name, name_key, seed, state, ahead, 0, 0, 0, number, at, at, false, 1, \
+               nextval('revisions')
+             FROM unnest($1::bigint[], $2::smallint[], $3::text[], $4::text[], $5::uuid[], $6::smallint[],
+                         $7::boolean[], $8::bigint[], $9::bigint[])
+               AS new (collection_id, shard, name, name_key, seed, state, ahead, number, at)
+             ON CONFLICT (collection_id, name_key) WHERE deleted_at IS NULL DO UPDATE SET
+               seed = excluded.seed, state = excluded.state, ahead = excluded.ahead,
+               next_number = excluded.next_number, next_at = excluded.next_at, due_at = excluded.due_at,
+               generation = jobs.generation + 1, revision = excluded.revision, ended_at = NULL
+             RETURNING id, collection_id, name_key",
+            &[
+                &collections,
+                &shards,
+                &names,
+                &name_keys,
+                &seeds,
+                &states,
+                &ahead,
+                &of(|write| i64::from(write.standing.next_number)),
+                &next,
+            ],
+        )
+        .await?;
+    // Nobody promises an order.
+    let mut written: HashMap<(i64, String), i64> = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        written.insert((row.try_get(1)?, row.try_get(2)?), row.try_get(0)?);
+    }
+    let keyring = work.shared.sealer.keyring();
+    let (mut numbers, mut texts, mut sealed_by) = (Vec::new(), Vec::new(), Vec::new());
+    for ((write, collection), name_key) in jobs.iter().zip(&collections).zip(name_keys) {
+        let id = written.get(&(*collection, name_key)).copied();
+        let id = id.ok_or_else(|| Fault::Unreadable("a job was not written".to_owned()))?;
+        let sealed = keyring.seal(&write.definition, JobId(id))?;
+        numbers.push(id);
+        texts.push(sealed.text);
+        sealed_by.push(sealed.key.as_ref().map(|key: &KeyId| key.as_str().to_owned()));
+    }
+    if sealed_by.iter().any(Option::is_some) {
+        keys::note(work, &keyring).await?;
+    }
+    work.execute(
+        "INSERT INTO definitions (job_id, definition, sealed_by)
+         SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])
+         ON CONFLICT (job_id) DO UPDATE SET definition = excluded.definition, sealed_by = excluded.sealed_by",
+        &[&numbers, &texts, &sealed_by],
+    )
+    .await?;
+    let counted: Vec<i64> = ids.into_values().collect();
+    work.execute(
+        "UPDATE collections c
+         SET jobs = (SELECT count(*) FROM jobs j WHERE j.collection_id = c.id AND j.deleted_at IS NULL)
+         WHERE c.id = ANY($1)",
+        &[&counted],
+    )
+    .await?;
+    Ok(())
+}

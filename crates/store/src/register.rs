@@ -10,6 +10,7 @@ use access::{Act, Assignment, Entry, Note, Sight, TokenId, TokenRecord, Verdict}
 use async_trait::async_trait;
 use model::Timestamp;
 
+use crate::codec::{instant, ticks};
 use crate::{Result, Span, Store};
 
 /// The most tokens that are kept; those that are no longer good are removed first.
@@ -145,7 +146,7 @@ pub(crate) struct Behalf {
 impl Behalf {
     /// The same with another note.
     pub(crate) fn noting(&self, note: Note) -> Self {
-        Self { note: Some(Arc::new(note)), ..self.clone() }
+        Self { note: Some(Arc::new(note_as_kept(note))), ..self.clone() }
     }
 
     /// The same with another sight.
@@ -159,6 +160,19 @@ impl Behalf {
         };
         Self { sight, ..self.clone() }
     }
+}
+
+/// A note as every backend reads it back, so that the hash is over that, also after a move to the other one. No text of
+/// PostgreSQL has the character with the number 0.
+pub(crate) fn note_as_kept(mut note: Note) -> Note {
+    note.at = instant(ticks(note.at));
+    let Note { who, name, from, target, detail, .. } = &mut note;
+    for text in [who, name, from, target, detail] {
+        if text.contains('\0') {
+            *text = text.replace('\0', "\u{FFFD}");
+        }
+    }
+    note
 }
 
 /// Whether a change was made, so that it has to be noted.

@@ -6,14 +6,14 @@
 use access::audit::{Hash, Link};
 use access::{Act, Entry, Note, Verdict};
 use jiff::Timestamp;
-use tokio_postgres::{Row, Transaction};
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Transaction};
 
 use super::columns::{instant_of, key, text};
 use super::fault::{Fault, Outcome};
 use super::sight::Columns;
 use super::work::Work;
-use crate::codec::{instant, ticks};
+use crate::codec::ticks;
 use crate::{AuditQuery, Chain};
 
 /// The most entries that one call removes.
@@ -45,16 +45,6 @@ pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
 }
 
 async fn insert_one(work: &Work<'_>, note: &Note) -> Outcome<()> {
-    // As it is read back, so that the hash is over that.
-    let note = &Note {
-        at: instant(ticks(note.at)),
-        who: text(&note.who),
-        name: text(&note.name),
-        from: text(&note.from),
-        target: text(&note.target),
-        detail: text(&note.detail),
-        ..note.clone()
-    };
     let free = "SELECT chain, serial, hash FROM audit_chains ORDER BY chain LIMIT 1 FOR UPDATE SKIP LOCKED";
     let row = match work.query_opt(free, &[]).await? {
         Some(row) => row,
@@ -68,9 +58,11 @@ async fn insert_one(work: &Work<'_>, note: &Note) -> Outcome<()> {
     };
     let chain: i64 = row.try_get(0)?;
     let next = link(&row, 1)?.follow(chain, note);
-    let [subscription, group, name] = note.scope().keys().map(|key| key.map(|key| text(&key)));
+    let [subscription, group, name] = note.scope().keys();
     work.execute(
-        "INSERT INTO audit (chain, serial, at, who, name, source, act, target, verdict, detail, hash, \
+        // Both at once: each way to the database and back is one more while the chain is held.
+        "WITH ended AS (UPDATE audit_chains SET serial = $2, hash = $11 WHERE chain = $1) \
+         INSERT INTO audit (chain, serial, at, who, name, source, act, target, verdict, detail, hash, \
          subscription_key, group_key, name_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         &[
             &chain,
@@ -88,11 +80,6 @@ async fn insert_one(work: &Work<'_>, note: &Note) -> Outcome<()> {
             &group,
             &name,
         ],
-    )
-    .await?;
-    work.execute(
-        "UPDATE audit_chains SET serial = $2, hash = $3 WHERE chain = $1",
-        &[&chain, &next.serial, &&next.hash.0[..]],
     )
     .await?;
     Ok(())

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::fault::Outcome;
 use super::work::{change, noted, read};
 use super::{PostgresStore, audit, register};
+use crate::register::note_as_kept;
 use crate::{Added, AuditQuery, Chain, Register, Result, Session, Store};
 
 #[async_trait]
@@ -22,7 +23,7 @@ impl Register for PostgresStore {
     }
 
     async fn note(&self, note: Note) -> Result<()> {
-        let note = Arc::new(note);
+        let note = Arc::new(note_as_kept(note));
         change!(&self.shared, work => async {
             work.notes.push(Arc::clone(&note));
             Outcome::Ok(())

@@ -9,7 +9,8 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 use super::columns::instant_of;
 use super::fault::{Fault, Outcome};
 use super::sight::Columns;
-use crate::codec::{instant, key, ticks};
+use super::writer::Work;
+use crate::codec::{key, ticks};
 use crate::{AuditQuery, Chain};
 
 /// The chain of this store.
@@ -20,14 +21,47 @@ const CHUNK: i64 = 1_000;
 
 const COLUMNS: &str = "chain, serial, at, who, name, source, act, target, verdict, detail, hash";
 
+/// The end of the chain: followed in memory during a group of changes and written once, before its commit.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct End {
+    /// The last entry; `None` when it has to be read.
+    last: Option<Link>,
+    /// The number of the last entry that is written as the end.
+    written: i64,
+}
+
+impl End {
+    fn read(&mut self, db: &Connection) -> Outcome<Link> {
+        if let Some(last) = self.last {
+            return Ok(last);
+        }
+        let last = db
+            .prepare_cached("SELECT serial, hash FROM audit_chains WHERE chain = ?1")?
+            .query_row(params![CHAIN], |row| link(row, 0))?;
+        *self = Self { last: Some(last), written: last.serial };
+        Ok(last)
+    }
+
+    /// Writes where the chain ends, if it went on.
+    pub(super) fn write(&mut self, db: &Connection) -> Outcome<()> {
+        if let Some(last) = self.last.filter(|last| last.serial != self.written) {
+            db.prepare_cached("UPDATE audit_chains SET serial = ?2, hash = ?3 WHERE chain = ?1")?
+                .execute(params![CHAIN, last.serial, last.hash.0])?;
+            self.written = last.serial;
+        }
+        Ok(())
+    }
+
+    /// After a rollback it is not known what is stored.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
 /// Writes a note at the end of the chain.
-pub(super) fn insert(db: &Connection, note: &Note) -> Outcome<()> {
-    // Ahead of everything else, so that the hash is over what is read back.
-    let note = &Note { at: instant(ticks(note.at)), ..note.clone() };
-    let last = db
-        .prepare_cached("SELECT serial, hash FROM audit_chains WHERE chain = ?1")?
-        .query_row(params![CHAIN], |row| link(row, 0))?;
-    let next = last.follow(CHAIN, note);
+pub(super) fn insert(work: &mut Work<'_>, note: &Note) -> Outcome<()> {
+    let db = work.db;
+    let next = work.audit_end.read(db)?.follow(CHAIN, note);
     let [subscription, group, name] = note.scope().keys();
     db.prepare_cached(
         "INSERT INTO audit (chain, serial, at, who, name, source, act, target, verdict, detail, hash, \
@@ -49,8 +83,7 @@ pub(super) fn insert(db: &Connection, note: &Note) -> Outcome<()> {
         group,
         name,
     ])?;
-    db.prepare_cached("UPDATE audit_chains SET serial = ?2, hash = ?3 WHERE chain = ?1")?
-        .execute(params![CHAIN, next.serial, next.hash.0])?;
+    work.audit_end.last = Some(next);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{SqliteStore, audit, register};
+use crate::register::note_as_kept;
 use crate::{Added, AuditQuery, Chain, Register, Result, Session, Store};
 
 #[async_trait]
@@ -20,7 +21,8 @@ impl Register for SqliteStore {
     }
 
     async fn note(&self, note: Note) -> Result<()> {
-        self.writer.run(move |work| audit::insert(work.db, &note)).await
+        let note = note_as_kept(note);
+        self.writer.run(move |work| audit::insert(work, &note)).await
     }
 
     async fn audit(&self, query: &AuditQuery, top: u32) -> Result<Vec<Entry>> {

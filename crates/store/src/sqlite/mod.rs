@@ -178,7 +178,7 @@ impl SqliteStore {
         let noted = move |work: &mut writer::Work<'_>| {
             let done = change(work)?;
             if let Some(note) = note.filter(|_| done.is_made()) {
-                audit::insert(work.db, &note)?;
+                audit::insert(work, &note)?;
             }
             Ok(done)
         };

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::Token;
+use access::{Note, Token};
 use actions::Actions;
 use anyhow::{Context, anyhow, bail};
 use engine::{Engine, SystemClock};
@@ -20,6 +20,7 @@ use tracing_subscriber::EnvFilter;
 use crate::app::register::NewToken;
 use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
+use crate::guard::Guard;
 use crate::stores::{self, Opened};
 use crate::{VERSION, demo, http};
 
@@ -53,6 +54,11 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
             config.listen
         );
     }
+    if config.auth.enabled && options.demo {
+        bail!(
+            "--demo: its jobs call this server without a token, which `auth.enabled` refuses; leave one of them out"
+        );
+    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     // Before anything is made: a setting that is wrong leaves nothing behind.
     let guard = Arc::new(config.guard()?);
@@ -67,7 +73,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     config.listen = address;
 
     let mut app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
-    app.guard = guard;
+    app.guard = guard.clone();
     app.trials = Some(Arc::new(Trials::new(runner.clone())));
     if options.demo {
         demo::fill(&app, address).await?;
@@ -81,6 +87,9 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let resealer = tokio::spawn(async move { keys.reseal(&*sealed).await });
 
     let forgetter = tokio::spawn(forget_notes(store.clone(), app.clock.clone(), config.retention.audit));
+
+    let (watch, told) = ((app.guard.clone(), app.clock.clone()), store.clone());
+    let teller = tokio::spawn(async move { tell_denials(&watch.0, &*told, &*watch.1).await });
 
     let stop = CancellationToken::new();
     let stopped = stop.clone().cancelled_owned();
@@ -109,6 +118,8 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         _ = interrupt.recv() => false,
         _ = terminate.recv() => false,
     };
+    teller.abort();
+    note_all(&*store, guard.repeated_denials(None)).await;
     if let Err(error) = store.leave().await {
         warn!(%error, "could not say goodbye; others take over when the lease has run out");
     }
@@ -132,6 +143,24 @@ pub async fn make_token(config: &Config, new: NewToken) -> anyhow::Result<Token>
     let made = app.create_token(new).await;
     store.leave().await?;
     made.map(|(token, _)| token).map_err(|problem| anyhow!(problem.message))
+}
+
+/// Notes, minute by minute, what was denied more often than once, until it is stopped.
+async fn tell_denials(guard: &Guard, store: &dyn Store, clock: &dyn Clock) {
+    let mut minutes = tokio::time::interval(Duration::from_secs(60));
+    loop {
+        minutes.tick().await;
+        note_all(store, guard.repeated_denials(Some(clock.now()))).await;
+    }
+}
+
+async fn note_all(store: &dyn Store, notes: Vec<Note>) {
+    for note in notes {
+        let (who, act) = (note.who.clone(), note.act.name());
+        if let Err(error) = store.note(note).await {
+            tracing::error!(%error, who, act, "denials are not noted");
+        }
+    }
 }
 
 /// How often old notes of the audit are looked for.

@@ -8,6 +8,7 @@
 //! Tokens and roles are read from the store and kept for a moment (`FRESH`), so that a herd of calls does not become
 //! twice the herd. Changes by this process count at once; those of other nodes when the moment has passed.
 
+mod denials;
 mod directory;
 mod issuer;
 pub(crate) mod session;
@@ -15,12 +16,13 @@ pub(crate) mod session;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use access::jwt;
-use access::{Grants, Principal, PrincipalId, Role, Scope, Sight, Token, TokenRecord};
+use access::{Grants, Note, Principal, PrincipalId, Role, Scope, Sight, Token, TokenRecord};
 use axum::http::{HeaderMap, Method, header};
 use model::Timestamp;
 use store::Store;
 
 use crate::problem::Problem;
+use denials::Denials;
 use directory::Directory;
 use issuer::Issuer;
 pub use issuer::IssuerSettings;
@@ -86,6 +88,7 @@ struct Doors {
     directory: Directory,
     /// A minute, and how many were refused in it.
     refusals: Mutex<(i64, u32)>,
+    denials: Denials,
 }
 
 /// The most refusals that are noted in a minute.
@@ -99,8 +102,8 @@ impl Guard {
 
     /// One that asks who they are; these are owners of everything, whatever the store says.
     pub fn watchful(owners: Vec<PrincipalId>, patience: Patience) -> Self {
-        let (directory, refusals) = (Directory::default(), Mutex::default());
-        Self { doors: Some(Doors { owners, patience, issuer: None, directory, refusals }) }
+        let (directory, refusals, denials) = (Directory::default(), Mutex::default(), Denials::default());
+        Self { doors: Some(Doors { owners, patience, issuer: None, directory, refusals, denials }) }
     }
 
     /// The same, which also believes an issuer.
@@ -133,6 +136,17 @@ impl Guard {
             tracing::warn!("more tokens are refused than are noted: {REFUSALS} in a minute");
         }
         refusals.1 <= REFUSALS
+    }
+
+    /// What is to be noted now that somebody was denied something.
+    pub(crate) fn denied(&self, note: Note) -> Vec<Note> {
+        self.doors.as_ref().map_or_else(Vec::new, |doors| doors.denials.count(note))
+    }
+
+    /// What is to be noted of denials that were only counted so far and whose minute is over; all, at the end.
+    pub(crate) fn repeated_denials(&self, now: Option<Timestamp>) -> Vec<Note> {
+        let Some(doors) = &self.doors else { return Vec::new() };
+        now.map_or_else(|| doors.denials.end(), |now| doors.denials.over(now))
     }
 
     /// Forgets what was read of tokens and roles: this process has changed it.

@@ -14,11 +14,12 @@ mod query;
 mod routes;
 mod stream;
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{Act, Sight, Verdict};
+use access::{Act, Note, Sight, Verdict};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, State};
@@ -129,7 +130,8 @@ async fn admit(app: &mut App, resource: &Resource, head: &Parts) -> Result<(), P
             let is_attempt = problem.status == 401 && !problem.is_unauthenticated();
             if is_attempt && app.guard.notes_refusal(now) {
                 let why = serde_json::json!({"why": problem.message});
-                note(app, Act::Authenticate, head.uri.path(), Verdict::Refused, &why).await;
+                let noted = app.note_of(Act::Authenticate, &decoded(head.uri.path()), Verdict::Refused, &why);
+                note(app, noted).await;
             }
             return Err(problem);
         }
@@ -140,17 +142,29 @@ async fn admit(app: &mut App, resource: &Resource, head: &Parts) -> Result<(), P
     }
     let judged = needs::judge(app, &operation);
     if judged.is_err() {
-        note(app, operation.act, head.uri.path(), Verdict::Denied, &Value::Null).await;
+        deny(app, operation.act, head.uri.path()).await;
     }
     judged
 }
 
-/// Notes what was refused. The answer is the same, whether that works or not.
-async fn note(app: &App, act: Act, path: &str, verdict: Verdict, detail: &Value) {
-    let target = percent_decode_str(path).decode_utf8_lossy();
-    if let Err(error) = app.store.note(app.note_of(act, &target, verdict, detail)).await {
-        tracing::error!(%error, act = act.name(), path, "a refusal is not noted");
+/// Notes what was denied, or counts it where that was noted a moment ago.
+async fn deny(app: &App, act: Act, path: &str) {
+    let denied = app.note_of(act, &decoded(path), Verdict::Denied, &Value::Null);
+    for due in app.guard.denied(denied) {
+        note(app, due).await;
     }
+}
+
+/// Notes what was refused. The answer is the same, whether that works or not.
+async fn note(app: &App, note: Note) {
+    let (act, target) = (note.act.name(), note.target.clone());
+    if let Err(error) = app.store.note(note).await {
+        tracing::error!(%error, act, target, "a refusal is not noted");
+    }
+}
+
+fn decoded(path: &str) -> Cow<'_, str> {
+    percent_decode_str(path).decode_utf8_lossy()
 }
 
 /// Where a request comes from: the address of the connection and, where a proxy tells one, that of its client. Whoever
@@ -180,7 +194,7 @@ async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result
     if matches!(&answered, Err(problem) if problem.is_denial()) {
         let head = || Operation::of(&call.resource, &call.method, &call.query);
         let act = further.unwrap_or_else(head).act;
-        note(app, act, &call.path, Verdict::Denied, &Value::Null).await;
+        deny(app, act, &call.path).await;
     }
     answered
 }

@@ -17,8 +17,8 @@ use store::conformance::accounting::{self, Step};
 use store::conformance::{self, Backend, World, keyring, path};
 use store::{
     AuditQuery, Durability, Error, HistoryQuery, JobQuery, Key, Keyring, LedgerQuery, MoveEnd, MoveFault,
-    MoveKeys, MoveSettings, MoveStep, Page, Retention, SqliteSettings, SqliteStore, Store, plan_move,
-    run_move, undo_move,
+    MoveKeys, MoveSettings, MoveStep, Page, Register as _, Retention, SqliteSettings, SqliteStore, Store,
+    plan_move, run_move, undo_move,
 };
 use tempfile::TempDir;
 

@@ -60,20 +60,25 @@ export function show(place, { query: asked }) {
   function draw() {
     if (!entries.length) return empty('Nothing here', 'Nothing like that was noted in this time.');
     return [
+      // On a phone it is the table that is moved, not the page.
       h(
-        'table',
-        { class: 'list' },
-        h('caption', { class: 'hidden' }, 'Audit, newest first'),
+        'div',
+        { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Audit' },
         h(
-          'thead',
-          {},
+          'table',
+          { class: 'list' },
+          h('caption', { class: 'hidden' }, 'Audit, newest first'),
           h(
-            'tr',
+            'thead',
             {},
-            ['When', 'Who', 'What', 'Verdict', 'With what'].map((words) => h('th', { scope: 'col' }, words)),
+            h(
+              'tr',
+              {},
+              ['When', 'Who', 'What', 'Verdict', 'With what'].map((words) => h('th', { scope: 'col' }, words)),
+            ),
           ),
+          h('tbody', {}, entries.map(row)),
         ),
-        h('tbody', {}, entries.map(row)),
       ),
       next && h('p', { class: 'row center' }, button('More', { onclick: more })),
     ];

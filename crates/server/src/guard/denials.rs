@@ -113,7 +113,7 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(denials.over(at(119)), []);
         let repeated = Note { detail: r#"{"times":999999}"#.into(), ..denied("token:1", Act::WriteJob, 61) };
-        assert_eq!(denials.over(at(120)), [repeated.clone()]);
+        assert_eq!(denials.over(at(120)), [repeated]);
         assert_eq!(denials.over(at(180)), []);
         // Without anybody who looks, the next denial tells.
         let again = denied("token:1", Act::WriteJob, 181);

@@ -368,7 +368,8 @@ pub mod names {
     pub use crate::{Added, AuditQuery, Chain, Register, Result, Session, Store};
 }
 
-/// [`Register`](crate::Register) for a store of a test that has another one in a field.
+/// [`Register`](crate::Register) for a store of a test that has another one in a field. Its method `like_this` makes the
+/// same of what that store becomes in somebody's name; `pass` is how its calls are made.
 #[macro_export]
 macro_rules! register_by {
     ($type:ty, $field:ident) => {
@@ -399,15 +400,15 @@ macro_rules! register_by {
             #[async_trait]
             impl Register for $type {
                 fn noting(&self, note: Note) -> Arc<dyn Store> {
-                    self.$field.noting(note)
+                    self.like_this(self.$field.noting(note))
                 }
 
                 fn seen_by(&self, sight: &Sight) -> Arc<dyn Store> {
-                    self.$field.seen_by(sight)
+                    self.like_this(self.$field.seen_by(sight))
                 }
 
                 $(async fn $name(&self, $($value: $of),*) -> Result<$answer> {
-                    self.$field.$name($($value),*).await
+                    self.pass(self.$field.$name($($value),*)).await
                 })+
             }
         };

@@ -20,10 +20,16 @@ export async function enter(begin) {
   if (found.signedIn) {
     take(found);
     begin();
-  } else ask(begin);
+  } else ask(begin, found.issuer);
   // Whoever was signed out meanwhile signs in, and goes on where they were.
-  session.signInAgain = () => place === null && ask(() => location.reload());
+  session.signInAgain = () => place === null && ask(() => location.reload(), found.issuer);
 }
+
+// What the server says in the address where a sign-in with the issuer came to nothing.
+const FAILED = {
+  refused: 'You were not signed in. Whoever sees the audit of this server can tell you why.',
+  unavailable: 'You were not signed in: the issuer cannot be asked at the moment. Try again.',
+};
 
 function take({ required, csrf, name }) {
   session.csrf = csrf;
@@ -44,9 +50,13 @@ export function leaveButton() {
   });
 }
 
-function ask(done) {
+function ask(done, issuer) {
   const token = text({ type: 'password', autocomplete: 'current-password', required: true });
-  const said = h('p', { class: 'fault', role: 'alert', hidden: true });
+  const failed = FAILED[new URLSearchParams(location.search).get('sign-in')];
+  const said = h('p', { class: 'fault', role: 'alert', hidden: !failed }, failed ?? '');
+  const page = encodeURIComponent(location.pathname + location.search);
+  const elsewhere =
+    issuer && h('p', {}, h('a', { class: 'button', href: `/api/session/oidc?page=${page}` }, `Sign in with ${issuer}`));
   const send = button('Sign in', { kind: 'primary', type: 'submit' });
   const form = h(
     'form',
@@ -72,7 +82,7 @@ function ask(done) {
     said,
     h('p', { class: 'row' }, send),
   );
-  place = h('div', { class: 'page' }, h('h1', {}, 'Sign in'), h('section', { class: 'card' }, form));
+  place = h('div', { class: 'page' }, h('h1', {}, 'Sign in'), h('section', { class: 'card' }, elsewhere, form));
   document.title = 'Sign in · Punctual';
   fill(document.getElementById('main'), place);
   token.focus();

@@ -1,13 +1,15 @@
 //! Who may ask.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use access::PrincipalId;
+use model::Secret;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::{ConfigFault, Tls, duration};
-use crate::guard::{Guard, IssuerSettings, Patience};
+use crate::guard::{Guard, IssuerSettings, OidcClient, Patience};
 
 /// Who may ask.
 #[derive(Debug, Clone, Deserialize)]
@@ -39,6 +41,10 @@ pub struct Oidc {
     /// How far clocks may differ.
     #[serde(deserialize_with = "duration::read")]
     pub skew: Duration,
+    /// As whom this server sends people there to sign in; empty where it does not.
+    pub client_id: String,
+    /// The file of what it proves that with; empty where there is none.
+    pub client_secret_file: PathBuf,
 }
 
 fn principals<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<PrincipalId>, D::Error> {
@@ -55,9 +61,14 @@ impl Auth {
 
     /// Whose tokens are believed besides our own, if anybody's.
     pub(super) fn issuer(&self, tls: &Tls) -> Result<Option<IssuerSettings>, ConfigFault> {
-        let Oidc { issuer, audiences, skew } = &self.oidc;
+        let Oidc { issuer, audiences, skew, client_id, .. } = &self.oidc;
         if issuer.is_empty() {
-            return Ok(None);
+            return match client_id.is_empty() {
+                true => Ok(None),
+                false => {
+                    Err(ConfigFault::new("auth.oidc.client-id", "it is set, but auth.oidc.issuer is not"))
+                }
+            };
         }
         if !self.enabled {
             return Err(ConfigFault::new("auth.oidc.issuer", "it is set, but auth.enabled is not true"));
@@ -66,8 +77,9 @@ impl Auth {
             let problem = format!("'{issuer}' is no issuer; allowed: an address that begins with https://");
             return Err(ConfigFault::new("auth.oidc.issuer", problem));
         }
-        if audiences.iter().all(|audience| audience.trim().is_empty()) {
-            let problem = "without one, tokens for anybody else would be accepted; allowed: the audiences of this server";
+        if client_id.is_empty() && audiences.iter().all(|audience| audience.trim().is_empty()) {
+            let problem = "without one no token is accepted; allowed: the audiences of this server. For sign-ins to the \
+                           portal alone, set auth.oidc.client-id";
             return Err(ConfigFault::new("auth.oidc.audiences", problem));
         }
         Ok(Some(IssuerSettings {
@@ -75,6 +87,35 @@ impl Auth {
             audiences: audiences.clone(),
             skew: *skew,
             extra_roots: tls.extra_roots()?,
+            client: self.oidc.client()?,
         }))
+    }
+}
+
+impl Oidc {
+    fn client(&self) -> Result<Option<OidcClient>, ConfigFault> {
+        let file = &self.client_secret_file;
+        if self.client_id.is_empty() {
+            return match file.as_os_str().is_empty() {
+                true => Ok(None),
+                false => {
+                    let problem = "it is set, but auth.oidc.client-id is not";
+                    Err(ConfigFault::new("auth.oidc.client-secret-file", problem))
+                }
+            };
+        }
+        let secret = if file.as_os_str().is_empty() {
+            None
+        } else {
+            let fault = |problem: String| {
+                ConfigFault::new("auth.oidc.client-secret-file", format!("{}: {problem}", file.display()))
+            };
+            let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
+            if text.trim().is_empty() {
+                return Err(fault("there is no secret in it".to_owned()));
+            }
+            Some(Secret::new(text.trim()))
+        };
+        Ok(Some(OidcClient { id: self.client_id.clone(), secret }))
     }
 }

@@ -11,17 +11,19 @@ use access::Principal;
 use access::jwt::{self, Expected, Fault, KeySet};
 use anyhow::{Context, bail};
 use axum::body::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
+use axum::http::{Method, Request, header};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use model::Timestamp;
+use model::{Secret, Timestamp};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
+use super::referral::{Referral, form};
 use crate::problem::Problem;
 
 /// How old keys may become before they are asked for again, in seconds.
@@ -46,12 +48,23 @@ pub struct IssuerSettings {
     pub skew: Duration,
     /// Certificates that are trusted besides those of the machine, as PEM.
     pub extra_roots: Vec<u8>,
+    /// As whom this server sends browsers there to sign in; `None` where it does not.
+    pub client: Option<OidcClient>,
+}
+
+/// What the issuer knows this server as.
+#[derive(Debug, Clone)]
+pub struct OidcClient {
+    /// Its id.
+    pub id: String,
+    /// What it proves that with, where it was given something.
+    pub secret: Option<Secret>,
 }
 
 /// See the module.
 pub(super) struct Issuer {
     settings: IssuerSettings,
-    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     known: Mutex<Known>,
 }
 
@@ -66,6 +79,23 @@ struct Published {
     /// The names under which it signs.
     issuers: Vec<String>,
     keys: KeySet,
+    /// Where people sign in, and where codes are exchanged.
+    sign_in: Option<(String, String)>,
+}
+
+/// Why somebody who comes back from the issuer is not signed in.
+#[derive(Debug)]
+pub(crate) enum Unsigned {
+    /// What they bring is not believed; for the audit.
+    Refused(String),
+    /// It cannot be found out at the moment.
+    Unknown(Problem),
+}
+
+impl From<Problem> for Unsigned {
+    fn from(problem: Problem) -> Self {
+        if problem.status == 401 { Self::Refused(problem.message) } else { Self::Unknown(problem) }
+    }
 }
 
 impl std::fmt::Debug for Issuer {
@@ -92,33 +122,115 @@ impl Issuer {
             .https_only()
             .enable_http1()
             .build();
-        let client = Client::builder(TokioExecutor::new()).build(connector);
-        Ok(Self { settings, client, known: Mutex::default() })
+        let http = Client::builder(TokioExecutor::new()).build(connector);
+        Ok(Self { settings, http, known: Mutex::default() })
     }
 
     /// Who a token speaks for.
     pub(super) async fn check(&self, token: &str, now: Timestamp) -> Result<Principal, Problem> {
-        let mut published = self.published(now, false).await?;
-        let mut checked = self.judge(token, &published, now);
+        let claims = self.believed(token, &self.settings.audiences, now).await?;
+        claims.principal().map_err(|fault| Problem::bad_token(&fault.to_string()))
+    }
+
+    /// What a token for one of these audiences says.
+    async fn believed(
+        &self,
+        token: &str,
+        audiences: &[String],
+        now: Timestamp,
+    ) -> Result<jwt::Claims, Problem> {
+        let judge = |published: &Published| {
+            let expected = Expected {
+                issuers: published.issuers.clone(),
+                audiences: audiences.to_vec(),
+                skew: i64::try_from(self.settings.skew.as_secs()).unwrap_or(i64::MAX),
+            };
+            jwt::check(token, &published.keys, &expected, now)
+        };
+        let mut checked = judge(&*self.published(now, false).await?);
         if checked == Err(Fault::UnknownKey) {
             // The issuer may have changed its keys.
-            published = self.published(now, true).await?;
-            checked = self.judge(token, &published, now);
+            checked = judge(&*self.published(now, true).await?);
         }
-        match checked.and_then(|claims| claims.principal()) {
-            Ok(principal) => Ok(principal),
+        match checked {
+            Ok(claims) => Ok(claims),
             Err(Fault::Expired) => Err(Problem::expired_token()),
             Err(fault) => Err(Problem::bad_token(&fault.to_string())),
         }
     }
 
-    fn judge(&self, token: &str, published: &Published, now: Timestamp) -> Result<jwt::Claims, Fault> {
-        let expected = Expected {
-            issuers: published.issuers.clone(),
-            audiences: self.settings.audiences.clone(),
-            skew: i64::try_from(self.settings.skew.as_secs()).unwrap_or(i64::MAX),
-        };
-        jwt::check(token, &published.keys, &expected, now)
+    /// As what people know it, where they can sign in there.
+    pub(super) fn name(&self) -> Option<&str> {
+        let host = self.settings.issuer.strip_prefix("https://").unwrap_or(&self.settings.issuer);
+        self.settings.client.as_ref().map(|_| host.split('/').next().unwrap_or(host))
+    }
+
+    /// Where a browser is sent to sign in.
+    pub(super) async fn place(
+        &self,
+        referral: &Referral,
+        back: &str,
+        now: Timestamp,
+    ) -> Result<String, Problem> {
+        let (client, published) = self.client(now).await?;
+        let (authorize, _) = published.sign_in.as_ref().ok_or_else(no_sign_in)?;
+        let query = form(&[
+            ("response_type", "code"),
+            ("response_mode", "query"),
+            ("client_id", &client.id),
+            ("redirect_uri", back),
+            ("scope", "openid profile email"),
+            ("state", &referral.state()),
+            ("nonce", &referral.nonce()),
+            ("code_challenge", &referral.challenge()),
+            ("code_challenge_method", "S256"),
+        ]);
+        let joint = if authorize.contains('?') { '&' } else { '?' };
+        Ok(format!("{authorize}{joint}{query}"))
+    }
+
+    /// Who has signed in there, by the code that a browser brings back.
+    pub(super) async fn exchange(
+        &self,
+        referral: &Referral,
+        code: &str,
+        back: &str,
+        now: Timestamp,
+    ) -> Result<Principal, Unsigned> {
+        let (client, published) = self.client(now).await?;
+        let (_, place) = published.sign_in.as_ref().ok_or_else(no_sign_in)?;
+        let verifier = referral.verifier();
+        let mut members = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", back),
+            ("client_id", &client.id),
+            ("code_verifier", &verifier),
+        ];
+        if let Some(secret) = &client.secret {
+            members.push(("client_secret", secret.expose()));
+        }
+        let answer = self.ask(place, Some(form(&members))).await.map_err(|error| {
+            let error = format!("{error:#}");
+            tracing::warn!(issuer = self.settings.issuer, error, "a code cannot be exchanged");
+            Unsigned::Refused(format!("the issuer does not exchange the code: {error}"))
+        })?;
+        let refused = |why: &str| Unsigned::Refused(why.to_owned());
+        let token = answer["id_token"].as_str().ok_or_else(|| refused("the issuer sends no id_token"))?;
+        let claims = self.believed(token, std::slice::from_ref(&client.id), now).await?;
+        if claims.text("nonce") != Some(&referral.nonce()) {
+            return Err(refused("the token is for another sign-in: its nonce is wrong"));
+        }
+        if claims.text("azp").is_some_and(|party| party != client.id) {
+            return Err(refused("the token was given to another client: its azp is wrong"));
+        }
+        claims.principal().map_err(|fault| refused(&fault.to_string()))
+    }
+
+    /// As whom browsers are sent there, and where that is.
+    async fn client(&self, now: Timestamp) -> Result<(&OidcClient, Arc<Published>), Problem> {
+        let client = self.settings.client.as_ref().ok_or_else(no_sign_in)?;
+        Ok((client, self.published(now, false).await?))
     }
 
     /// What the issuer publishes: as it is known, or asked for anew.
@@ -149,23 +261,31 @@ impl Issuer {
 
     async fn fetch(&self) -> anyhow::Result<Published> {
         let base = self.settings.issuer.trim_end_matches('/');
-        let described = self.get(&format!("{base}/.well-known/openid-configuration")).await?;
+        let described = self.ask(&format!("{base}/.well-known/openid-configuration"), None).await?;
         let name = described["issuer"].as_str().context("its description names no issuer")?;
         let issuers = names(&self.settings.issuer);
         if !issuers.iter().any(|one| one == name) {
             bail!("it calls itself '{name}', and not '{}'", self.settings.issuer);
         }
         let place = described["jwks_uri"].as_str().context("its description names no jwks_uri")?;
-        let keys = KeySet::read(&self.get(place).await?).map_err(anyhow::Error::msg)?;
+        let text = |name: &str| described[name].as_str().map(str::to_owned);
+        let sign_in = text("authorization_endpoint").zip(text("token_endpoint"));
+        let keys = KeySet::read(&self.ask(place, None).await?).map_err(anyhow::Error::msg)?;
         if keys.is_empty() {
             bail!("it publishes no key that could be used");
         }
-        Ok(Published { issuers, keys })
+        Ok(Published { issuers, keys, sign_in })
     }
 
-    async fn get(&self, place: &str) -> anyhow::Result<Value> {
+    /// Asks the issuer for JSON: with a form, where there is one.
+    async fn ask(&self, place: &str, form: Option<String>) -> anyhow::Result<Value> {
         let asked = async {
-            let answer = self.client.get(place.parse()?).await?;
+            let mut request = Request::builder().uri(place).header(header::ACCEPT, "application/json");
+            if form.is_some() {
+                let kind = "application/x-www-form-urlencoded";
+                request = request.method(Method::POST).header(header::CONTENT_TYPE, kind);
+            }
+            let answer = self.http.request(request.body(form.unwrap_or_default().into())?).await?;
             let status = answer.status();
             if !status.is_success() {
                 bail!("it answers {status}");
@@ -177,6 +297,10 @@ impl Issuer {
         let answer = tokio::time::timeout(LONGEST, asked).await.context("it takes too long")?;
         answer.with_context(|| place.to_owned())
     }
+}
+
+pub(super) fn no_sign_in() -> Problem {
+    Problem::conflict("Nobody can sign in to the portal by way of an issuer here.")
 }
 
 /// The names under which an issuer signs. Entra ID has two for a tenant, by the version of the token.

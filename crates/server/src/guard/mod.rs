@@ -11,6 +11,7 @@
 mod denials;
 mod directory;
 mod issuer;
+pub(crate) mod referral;
 pub(crate) mod session;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,9 +26,11 @@ use crate::problem::Problem;
 use denials::Denials;
 use directory::Directory;
 use issuer::Issuer;
-pub use issuer::IssuerSettings;
+pub(crate) use issuer::Unsigned;
+pub use issuer::{IssuerSettings, OidcClient};
+use referral::Referral;
 pub use session::Patience;
-use session::{Begun, Use};
+use session::{Begun, Holder, Use};
 
 /// Whoever asks.
 #[derive(Debug, Clone)]
@@ -200,9 +203,15 @@ impl Guard {
                 let signed_in = session::of(store, doors.patience, headers, now, counted).await?;
                 let signed_in = signed_in.ok_or_else(Problem::unauthenticated)?;
                 session::check(&signed_in, method, headers)?;
-                let record = doors.directory.token(store, &signed_in.token, now).await?;
-                let record = record.ok_or_else(Problem::unauthenticated)?;
-                (doors.holder(store, &doors.good(record, now)?, now), Some(signed_in.word))
+                let principal = match signed_in.holder {
+                    Holder::Token(id) => {
+                        let record = doors.directory.token(store, &id, now).await?;
+                        let record = record.ok_or_else(Problem::unauthenticated)?;
+                        doors.holder(store, &doors.good(record, now)?, now)
+                    }
+                    Holder::Person(principal) => principal,
+                };
+                (principal, Some(signed_in.word))
             }
         };
         let grants = doors.grants(store, &principal, now).await?;
@@ -223,8 +232,56 @@ impl Guard {
         let record = doors.shown(store, given, now).await?;
         let principal = doors.holder(store, &record, now);
         let grants = doors.grants(store, &principal, now).await?;
-        let Begun { cookie, word } = session::begin(store, doors.patience, headers, &record.id, now).await?;
+        let holder = Holder::Token(record.id);
+        let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
         Ok((Caller { principal, grants, from: String::new(), word: Some(word) }, cookie))
+    }
+
+    /// As what people know the issuer with which they can sign in.
+    pub(crate) fn issuer_name(&self) -> Option<&str> {
+        self.doors.as_ref()?.issuer.as_ref()?.name()
+    }
+
+    /// Sends a browser to the issuer: to where, and with which cookie.
+    pub(crate) async fn refer(
+        &self,
+        headers: &HeaderMap,
+        page: Option<&str>,
+        back: &str,
+        now: Timestamp,
+    ) -> Result<(String, String), Problem> {
+        let referral = Referral::new(session::draw()?, page);
+        let place = self.issuer()?.place(&referral, back, now).await?;
+        Ok((place, referral.cookie(headers)))
+    }
+
+    /// Signs a browser in that comes back from the issuer: who that is, its cookie, and the page to go on with.
+    pub(crate) async fn take_back(
+        &self,
+        store: &Arc<dyn Store>,
+        headers: &HeaderMap,
+        (state, code): (&str, &str),
+        back: &str,
+        now: Timestamp,
+    ) -> Result<(Caller, String, String), Unsigned> {
+        let issuer = self.issuer()?;
+        let refused = |why: &str| Unsigned::Refused(why.to_owned());
+        let referral = Referral::of(headers)
+            .ok_or_else(|| refused("this browser was not sent to the issuer, or too long ago"))?;
+        if !referral.is_state(state) {
+            return Err(refused("this is the answer to another sign-in: its state is wrong"));
+        }
+        let principal = issuer.exchange(&referral, code, back, now).await?;
+        let doors = self.doors.as_ref().ok_or_else(|| refused("nobody has to sign in here"))?;
+        let grants = doors.grants(store, &principal, now).await?;
+        let holder = Holder::Person(principal.clone());
+        let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
+        Ok((Caller { principal, grants, from: String::new(), word: Some(word) }, cookie, referral.page))
+    }
+
+    fn issuer(&self) -> Result<&Issuer, Problem> {
+        let issuer = self.doors.as_ref().and_then(|doors| doors.issuer.as_ref());
+        issuer.filter(|issuer| issuer.name().is_some()).ok_or_else(issuer::no_sign_in)
     }
 
     /// Signs a browser out; whether it was signed in.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{Secret32, TokenId};
+use access::{Principal, PrincipalId, Secret32, TokenId};
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use model::Timestamp;
 use serde_json::{Value, json};
@@ -50,10 +50,46 @@ pub(super) enum Use {
 /// A sign-in that is in use.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedIn {
-    /// The token with which it was begun, and with which it ends.
-    pub(super) token: TokenId,
+    /// Whose it is.
+    pub(super) holder: Holder,
     /// The word that changes need.
     pub(crate) word: String,
+}
+
+/// Whose a sign-in is.
+#[derive(Debug, Clone)]
+pub(super) enum Holder {
+    /// The holder of the token with which it was begun, and with which it ends.
+    Token(TokenId),
+    /// Somebody whom the issuer knows, as it said at that moment.
+    Person(Principal),
+}
+
+impl Holder {
+    fn write(&self, word: &str) -> String {
+        let told = match self {
+            Self::Token(token) => json!({"token": token.as_str(), "word": word}),
+            Self::Person(Principal { id, name, also }) => {
+                let also: Vec<&str> = also.iter().map(PrincipalId::as_str).collect();
+                json!({"person": {"id": id.as_str(), "name": name, "also": also}, "word": word})
+            }
+        };
+        told.to_string()
+    }
+
+    fn read(told: &Value) -> Option<Self> {
+        let id = |value: &Value| value.as_str()?.parse().ok();
+        if let Some(token) = told["token"].as_str() {
+            return Some(Self::Token(token.parse().ok()?));
+        }
+        let person = &told["person"];
+        let also = person["also"].as_array()?.iter().map(id).collect::<Option<_>>()?;
+        Some(Self::Person(Principal {
+            id: id(&person["id"])?,
+            name: person["name"].as_str()?.to_owned(),
+            also,
+        }))
+    }
 }
 
 /// A sign-in that has just begun.
@@ -64,26 +100,28 @@ pub(crate) struct Begun {
     pub(crate) word: String,
 }
 
-/// Begins a sign-in with a token; one that was there before ends.
+/// Begins a sign-in; one that was there before ends.
 pub(super) async fn begin(
     store: &Arc<dyn Store>,
     patience: Patience,
     headers: &HeaderMap,
-    token: &TokenId,
+    holder: &Holder,
     now: Timestamp,
 ) -> Result<Begun, Problem> {
-    let no_luck = |error| {
-        tracing::error!(%error, "the machine gives no random numbers");
-        Problem::busy("The machine gives no random numbers; nobody is signed in. Try again.")
-    };
     end(store, headers).await?;
-    let (secret, word) =
-        (Secret32::random().map_err(no_luck)?, Secret32::random().map_err(no_luck)?.reveal());
-    let who = json!({"token": token.as_str(), "word": word}).to_string();
-    let session = Session { hash: secret.hash(), who, created_at: now, used_at: now };
+    let (secret, word) = (draw()?, draw()?.reveal());
+    let session = Session { hash: secret.hash(), who: holder.write(&word), created_at: now, used_at: now };
     let idle_since = now.checked_sub(patience.idle).unwrap_or(Timestamp::MIN);
     store.add_session(session, idle_since).await?;
     Ok(Begun { cookie: cookie(headers, &secret.reveal(), patience.lifetime), word })
+}
+
+/// A secret that nobody had before.
+pub(super) fn draw() -> Result<Secret32, Problem> {
+    Secret32::random().map_err(|error| {
+        tracing::error!(%error, "the machine gives no random numbers");
+        Problem::busy("The machine gives no random numbers; nobody is signed in. Try again.")
+    })
 }
 
 /// Ends the sign-in of a request; whether there was one.
@@ -122,9 +160,8 @@ pub(super) async fn of(
         store.use_session(session.hash, now).await?;
     }
     let who: Value = serde_json::from_str(&session.who).unwrap_or_default();
-    let token = who["token"].as_str().and_then(|id| id.parse().ok());
     let word = who["word"].as_str().map(str::to_owned);
-    Ok(token.zip(word).map(|(token, word)| SignedIn { token, word }))
+    Ok(Holder::read(&who).zip(word).map(|(holder, word)| SignedIn { holder, word }))
 }
 
 /// Refuses a change that a page of ours did not ask for.
@@ -140,7 +177,8 @@ pub(super) fn check(signed_in: &SignedIn, method: &Method, headers: &HeaderMap) 
     }
 }
 
-fn is_secure(headers: &HeaderMap) -> bool {
+/// Whether the browser speaks TLS, with us or with a proxy.
+pub(super) fn is_secure(headers: &HeaderMap) -> bool {
     let proto = headers.get("x-forwarded-proto").and_then(|value| value.to_str().ok()).unwrap_or_default();
     proto.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("https"))
 }

@@ -104,7 +104,12 @@ impl Answer {
         for (name, value) in self.headers {
             // A member's name may hold anything; what cannot stand in a header is left out.
             if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
-                headers.insert(name, value);
+                // Each cookie has a header of its own.
+                if name == header::SET_COOKIE {
+                    headers.append(name, value);
+                } else {
+                    headers.insert(name, value);
+                }
             }
         }
         response

@@ -45,7 +45,12 @@ impl Operation {
         let read = |need| of(need, Act::Read);
         let in_collection = |path: &CollectionPath| Scope::Collection(path.clone());
         match resource {
-            Resource::Health | Resource::Ready | Resource::Endpoints | Resource::Session => read(Need::Nothing),
+            Resource::Health
+            | Resource::Ready
+            | Resource::Endpoints
+            | Resource::Session
+            | Resource::Refer
+            | Resource::Referred => read(Need::Nothing),
             Resource::Subscriptions
             | Resource::Operations
             | Resource::Ledger

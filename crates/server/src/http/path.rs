@@ -84,6 +84,10 @@ pub(crate) enum Resource {
     RemoveRole,
     /// Who is signed in; also to sign in and out.
     Session,
+    /// Sends a browser to the issuer to sign in.
+    Refer,
+    /// Where the browser comes back to.
+    Referred,
     /// The description of this API.
     OpenApi,
     /// Answers with what it was asked.
@@ -126,6 +130,8 @@ impl Resource {
             ["api", "tokens"] => Some(Self::Tokens),
             ["api", "tokens", id] if !id.is_empty() => Some(Self::Token(id.to_owned())),
             ["api", "session"] => Some(Self::Session),
+            ["api", "session", "oidc"] => Some(Self::Refer),
+            ["api", "session", "oidc", "callback"] => Some(Self::Referred),
             ["api", "roles"] => Some(Self::Roles),
             ["api", "roles", "assign"] => Some(Self::AssignRole),
             ["api", "roles", "remove"] => Some(Self::RemoveRole),
@@ -281,6 +287,8 @@ impl Resource {
             | Self::AssignRole
             | Self::RemoveRole
             | Self::Session
+            | Self::Refer
+            | Self::Referred
             | Self::OpenApi
             | Self::Echo
             | Self::Health
@@ -313,6 +321,8 @@ impl Resource {
             | Self::AssignRole
             | Self::RemoveRole
             | Self::Session
+            | Self::Refer
+            | Self::Referred
             | Self::OpenApi
             | Self::Echo
             | Self::Health

@@ -88,6 +88,8 @@ mod tests {
         Resource::Tokens => "/api/tokens",
         Resource::Token(_) => "/api/tokens/{token}",
         Resource::Session => "/api/session",
+        Resource::Refer => "/api/session/oidc",
+        Resource::Referred => "/api/session/oidc/callback",
         Resource::Roles => "/api/roles",
         Resource::AssignRole => "/api/roles/assign",
         Resource::RemoveRole => "/api/roles/remove",

@@ -369,6 +369,15 @@ async fn real_answers_are_as_described() {
     description.conforms(&schema("Session"), &signed_in.body, "a sign-in");
     description.seen.insert(("/api/session".into(), "post".into(), signed_in.status.to_string()));
 
+    // To sign in elsewhere takes an issuer.
+    let key = super::issuers::Key::new("k1");
+    let world = super::issuers::Issuer::start(&[&key]).await.world();
+    for path in ["/api/session/oidc", "/api/session/oidc/callback"] {
+        let sent = world.get(path).await.expect(303);
+        assert!(sent.header("location").is_some() && sent.text.is_empty(), "{path}");
+        description.seen.insert((path.into(), "get".into(), sent.status.to_string()));
+    }
+
     // The copy is no JSON, so it is looked at here.
     let copy = door.raw("POST", "/api/backup").await;
     assert!(copy.1.starts_with(b"SQLite format 3"), "{:?}", copy.0);

@@ -1,19 +1,21 @@
 //! Tokens of an issuer, which is a server of its own: with TLS and a certificate of its own authority, with keys that it
 //! changes, and away at times.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use access::Role;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use percent_encoding::percent_decode_str;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::{Value, json};
 use server::app::App;
-use server::guard::{Guard, IssuerSettings, Patience};
+use server::guard::{Guard, IssuerSettings, OidcClient, Patience};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -21,19 +23,23 @@ use tokio_rustls::TlsAcceptor;
 use super::world::World;
 
 /// The moment at which the world begins.
-const NOW: i64 = 1_798_761_600;
+pub(crate) const NOW: i64 = 1_798_761_600;
+
+/// As whom the issuer knows the server, and what proves that.
+pub(crate) const CLIENT: &str = "punctual portal";
+const SECRET: &str = "s3cr3t & more";
 
 fn b64(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-struct Key {
+pub(crate) struct Key {
     id: String,
     pair: EcdsaKeyPair,
 }
 
 impl Key {
-    fn new(id: &str) -> Self {
+    pub(crate) fn new(id: &str) -> Self {
         let random = SystemRandom::new();
         let document =
             EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).expect("a key");
@@ -54,17 +60,28 @@ impl Key {
     }
 }
 
+/// A code that was given out, and what is answered to whoever exchanges it.
+struct Code {
+    redirect_uri: String,
+    challenge: String,
+    token: String,
+}
+
+type Codes = Arc<Mutex<HashMap<String, Code>>>;
+
 /// An issuer that can be asked.
-struct Issuer {
-    address: String,
+pub(crate) struct Issuer {
+    pub(crate) address: String,
     roots: Vec<u8>,
     /// The keys that it publishes; `None` where it is out of order.
     keys: Arc<Mutex<Option<Value>>>,
     asked: Arc<AtomicUsize>,
+    codes: Codes,
+    given: AtomicUsize,
 }
 
 impl Issuer {
-    async fn start(keys: &[&Key]) -> Self {
+    pub(crate) async fn start(keys: &[&Key]) -> Self {
         let mut params = CertificateParams::new([]).expect("names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let ca =
@@ -87,10 +104,13 @@ impl Issuer {
             roots: ca.pem().into_bytes(),
             keys: Arc::default(),
             asked: Arc::default(),
+            codes: Arc::default(),
+            given: AtomicUsize::new(0),
         };
         issuer.publish(keys);
         let (acceptor, keys, asked) =
             (TlsAcceptor::from(Arc::new(tls)), Arc::clone(&issuer.keys), Arc::clone(&issuer.asked));
+        let codes = Arc::clone(&issuer.codes);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let Ok(mut stream) = acceptor.accept(stream).await else { continue };
@@ -102,11 +122,30 @@ impl Issuer {
                     }
                 }
                 let head = String::from_utf8_lossy(&head).into_owned();
+                let length = head
+                    .lines()
+                    .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+                let mut form = vec![0; length.unwrap_or(0)];
+                if stream.read_exact(&mut form).await.is_err() {
+                    continue;
+                }
                 let published = keys.lock().expect("not poisoned").clone();
                 let (status, body) = match published {
                     None => ("500 Internal Server Error", json!({})),
-                    Some(_) if head.starts_with("GET /.well-known/openid-configuration ") => {
-                        ("200 OK", json!({"issuer": address, "jwks_uri": format!("{address}/keys")}))
+                    Some(_) if head.starts_with("GET /.well-known/openid-configuration ") => (
+                        "200 OK",
+                        json!({
+                            "issuer": address,
+                            "jwks_uri": format!("{address}/keys"),
+                            "authorization_endpoint": format!("{address}/authorize"),
+                            "token_endpoint": format!("{address}/token"),
+                        }),
+                    ),
+                    Some(_) if head.starts_with("POST /token ") => {
+                        match exchange(&codes, &String::from_utf8_lossy(&form)) {
+                            Some(token) => ("200 OK", json!({"token_type": "Bearer", "id_token": token})),
+                            None => ("400 Bad Request", json!({"error": "invalid_grant"})),
+                        }
                     }
                     Some(keys) => {
                         asked.fetch_add(1, Ordering::SeqCst);
@@ -130,7 +169,26 @@ impl Issuer {
         *self.keys.lock().expect("not poisoned") = Some(json!({"keys": keys}));
     }
 
-    fn break_down(&self) {
+    /// Somebody signs in where a browser was sent; where it is sent back to.
+    pub(crate) fn sign_in(&self, place: &str, claims: &Value, key: &Key) -> String {
+        let asked = pairs(place.split_once('?').expect("a query").1);
+        let code = format!("code {}", self.given.fetch_add(1, Ordering::SeqCst));
+        let (redirect_uri, challenge) = (asked["redirect_uri"].clone(), asked["code_challenge"].clone());
+        let back = format!("{redirect_uri}?code={}&state={}", code.replace(' ', "%20"), asked["state"]);
+        let given = Code { redirect_uri, challenge, token: key.sign(claims) };
+        self.codes.lock().expect("not poisoned").insert(code, given);
+        back
+    }
+
+    /// What a token for the portal says.
+    pub(crate) fn identity(&self, nonce: &str) -> Value {
+        json!({
+            "iss": self.address, "aud": CLIENT, "sub": "s-1", "oid": "o-1", "groups": ["g-1"], "nonce": nonce,
+            "exp": NOW + 300, "iat": NOW, "preferred_username": "ann@x.test",
+        })
+    }
+
+    pub(crate) fn break_down(&self) {
         *self.keys.lock().expect("not poisoned") = None;
     }
 
@@ -142,16 +200,37 @@ impl Issuer {
     }
 
     /// A world that believes this issuer.
-    fn world(&self) -> World {
+    pub(crate) fn world(&self) -> World {
         let settings = IssuerSettings {
             issuer: self.address.clone(),
             audiences: vec!["api://punctual".to_owned()],
             skew: std::time::Duration::from_secs(60),
             extra_roots: self.roots.clone(),
+            client: Some(OidcClient { id: CLIENT.to_owned(), secret: Some(model::Secret::new(SECRET)) }),
         };
         let guard = Guard::watchful(Vec::new(), Patience::default()).believing(settings).expect("an issuer");
         World::with(|app| App { guard: Arc::new(guard), ..app })
     }
+}
+
+/// The token for a code, once, for whoever knows all that belongs to it.
+fn exchange(codes: &Codes, form: &str) -> Option<String> {
+    let given = pairs(form);
+    let is = |name: &str, value: &str| given.get(name).is_some_and(|given| given == value);
+    let code = codes.lock().expect("not poisoned").remove(given.get("code")?)?;
+    let hash = b64(ring::digest::digest(&ring::digest::SHA256, given.get("code_verifier")?.as_bytes()));
+    let is_right = is("grant_type", "authorization_code")
+        && is("client_id", CLIENT)
+        && is("client_secret", SECRET)
+        && is("redirect_uri", &code.redirect_uri)
+        && hash == code.challenge;
+    is_right.then_some(code.token)
+}
+
+pub(crate) fn pairs(form: &str) -> HashMap<String, String> {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let pairs = form.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), decoded(value))).collect()
 }
 
 fn with(mut claims: Value, name: &str, value: Value) -> Value {

@@ -7,7 +7,8 @@
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `overviews`
 //! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
 //! pages, and about pages of others; `roles` and `matrix` are about who may do what and what is noted of it, `sessions`
-//! about browsers that are signed in, `issuers` about tokens of others.
+//! about browsers that are signed in, `issuers` about tokens of others,
+//! `referrals` about browsers that sign in there.
 
 mod described;
 mod door;
@@ -27,6 +28,7 @@ mod portal;
 mod previews;
 mod races;
 mod rates;
+mod referrals;
 mod roles;
 mod searches;
 mod sessions;

@@ -99,6 +99,8 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Tokens => register::tokens(app, call).await,
         Resource::Token(id) => register::token(app, call, id).await,
         Resource::Session => session::session(app, call).await,
+        Resource::Refer => session::refer(app, call).await,
+        Resource::Referred => session::referred(app, call).await,
         Resource::Roles => register::roles(app, call).await,
         Resource::AssignRole => register::assign(app, call).await,
         Resource::RemoveRole => register::remove(app, call).await,

@@ -17,7 +17,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_sealing.sql"),
     include_str!("migrations/0005_live.sql"),
     include_str!("migrations/0006_moves.sql"),
-    include_str!("migrations/0007_settling.sql"),
+    include_str!("migrations/0007_register.sql"),
+    include_str!("migrations/0008_settling.sql"),
 ];
 
 /// "PUNC": marks the file as ours.
@@ -133,11 +134,11 @@ mod tests {
         );
     }
 
-    /// What the sixth schema had listed as unfiled is filed, and what comes after it is not.
+    /// What the schemas before had listed as unfiled is filed, and what comes after it is not.
     #[test]
     fn unfiled_entries_of_earlier_schemas_are_filed() {
         let mut db = Connection::open_in_memory().unwrap();
-        make_old(&db, 6);
+        make_old(&db, 7);
         db.execute_batch(
             "INSERT INTO history (serial, job_id, started_at, ended_at, expected_at, depth, status, retry_count,
                repeat_count, message) VALUES (40, 7, 11, 12, 10, 0, 0, 0, 0, 'ok'), (41, 3, 21, 22, 20, 0, 0, 0, 0, 'ok');

@@ -21,7 +21,7 @@ use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::revisions::Revisions;
 use super::tickets::Tickets;
-use super::{SqliteSettings, claims, connection, tallies as counted};
+use super::{SqliteSettings, audit, claims, connection, tallies as counted};
 use crate::known::KnownJobs;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
@@ -54,6 +54,8 @@ pub(super) struct Work<'a> {
     pub(super) filing: &'a mut Filing,
     /// Gives every change a revision of its own.
     pub(super) revisions: &'a mut Revisions,
+    /// Where the audit ends.
+    pub(super) audit_end: &'a mut audit::End,
     /// What the change counts.
     pub(super) tallies: Tallies,
     /// Whether something may be due earlier than before.
@@ -166,6 +168,7 @@ struct Desk {
     sweeper: Sweeper,
     filing: Filing,
     revisions: Revisions,
+    audit_end: audit::End,
     checkpoints: Checkpoints,
     /// Whether changes could not be committed lately.
     troubled: bool,
@@ -180,6 +183,7 @@ impl Writer {
             sweeper: Sweeper::default(),
             filing: Filing::default(),
             revisions: Revisions::default(),
+            audit_end: audit::End::default(),
             checkpoints: Checkpoints::default(),
             troubled: false,
         };
@@ -310,7 +314,8 @@ impl Desk {
         group: &mut impl ExactSizeIterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, at_hand, sweeper, filing, revisions, troubled, .. } = self else {
+        let Self { db: Some(db), known, at_hand, sweeper, filing, revisions, audit_end, troubled, .. } = self
+        else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work = Work {
@@ -323,6 +328,7 @@ impl Desk {
             sweeper,
             filing,
             revisions,
+            audit_end,
             tallies: Tallies::default(),
             ring: false,
         };
@@ -334,7 +340,7 @@ impl Desk {
         execute("BEGIN IMMEDIATE")?;
         for change in group {
             let mark = shared.tickets.mark();
-            let rung = work.ring;
+            let (rung, end) = (work.ring, *work.audit_end);
             if !single {
                 execute("SAVEPOINT change")?;
             }
@@ -350,6 +356,7 @@ impl Desk {
                 work.known.forget_all();
                 work.at_hand.clear();
                 work.filing.forget();
+                *work.audit_end = end;
                 work.ring = shared.tickets.roll_back(mark) || rung;
                 work.tallies = Tallies::default();
             } else {
@@ -366,6 +373,7 @@ impl Desk {
         work.filing.step(db)?;
         counted::write(&mut tallies, db)?;
         work.revisions.write(db)?;
+        work.audit_end.write(db)?;
         execute("COMMIT")?;
         // A commit of nothing works on a full disk too.
         if db.total_changes() > before && std::mem::take(troubled) {
@@ -380,6 +388,7 @@ impl Desk {
         self.at_hand.clear();
         self.filing.forget();
         self.revisions.forget();
+        self.audit_end.forget();
         let Some(db) = &self.db else { return };
         let clean = db.is_autocommit() || db.execute_batch("ROLLBACK").is_ok();
         if !clean || fault.spoils_connection() {

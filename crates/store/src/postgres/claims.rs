@@ -14,6 +14,7 @@ use model::transition::{self, Busy, Due};
 use super::columns::{instant_or_none, number};
 use super::executions::{self, New};
 use super::fault::{Fault, Outcome};
+use super::tickets::{self, TakenBack};
 use super::work::Work;
 use super::{definitions, jobs, keys, settle, shards};
 use crate::codec::{open_definition, ticks};
@@ -371,13 +372,13 @@ async fn soonest(work: &Work<'_>, shards: &[i16]) -> Outcome<Soonest> {
 }
 
 /// See [`Store::release`](crate::Store::release).
-pub(super) async fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome<Vec<i64>> {
-    let free: Vec<i64> = ids.iter().map(|id| id.0).filter(|id| work.shared.tickets.take_back(*id)).collect();
+pub(super) async fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome<Vec<TakenBack>> {
+    let free: Vec<TakenBack> = ids.iter().filter_map(|id| work.shared.tickets.take_back(id.0)).collect();
     let freed = work
         .execute(
             "UPDATE executions SET claimed_by = NULL, revoked = false
              WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
-            &[&free, &work.epoch],
+            &[&tickets::ids(&free), &work.epoch],
         )
         .await?;
     work.ring |= freed > 0;

@@ -61,7 +61,7 @@ impl Destination {
     pub(crate) async fn open(url: &str) -> Result<Self> {
         let address = Address::parse(url)?;
         let (client, connection) =
-            address.line().await.map_err(|error| tell(Fault::from(error), &address.place))?;
+            address.line().await.map_err(|fault| tell(fault, &address.place))?;
         let driver = tokio::spawn(async move {
             // Whoever waits for an answer is told what went wrong.
             let _ = connection.await;

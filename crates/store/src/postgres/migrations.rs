@@ -43,9 +43,9 @@ pub(super) fn newest() -> i64 {
 
 /// What a database says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Schema {
-    version: i64,
-    oldest: i64,
+pub(super) struct Schema {
+    pub(super) version: i64,
+    pub(super) oldest: i64,
 }
 
 /// Whether there are tables of another program where ours would be.
@@ -82,7 +82,8 @@ pub(super) async fn look(client: &impl GenericClient, place: &str) -> Outcome<Op
     Ok(Some(schema.version))
 }
 
-async fn read(client: &impl GenericClient) -> Outcome<Option<Schema>> {
+/// What the database says about itself; `None` where no migration was run.
+pub(super) async fn read(client: &impl GenericClient) -> Outcome<Option<Schema>> {
     // A row as a whole can be asked for a column that it may not have.
     let sql = "SELECT version, coalesce((to_jsonb(s) ->> 'oldest')::bigint, 1) FROM punctual_schema s";
     let Some(row) = client.query_opt(sql, &[]).await? else { return Ok(None) };

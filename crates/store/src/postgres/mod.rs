@@ -32,6 +32,7 @@ mod executions;
 mod fault;
 mod groups;
 mod history;
+mod hosts;
 mod inspect;
 mod jobs;
 mod keys;

@@ -56,8 +56,8 @@ pub use moving::{
 };
 pub use node::Node;
 pub use postgres::{
-    DatabaseFault, DatabaseInspection, DatabaseSchema, Meter, PostgresSettings, PostgresStore, TrialGround,
-    inspect as inspect_database,
+    DatabaseFault, DatabaseInspection, DatabaseSchema, LogPart, Meter, PostgresSettings, PostgresStore,
+    TrialGround, inspect as inspect_database,
 };
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};

@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use super::columns::{code, count, key};
 use super::fault::Outcome;
 use super::work::Work;
-use super::{changes, executions, groups, jobs};
+use super::{changes, due, executions, groups, jobs};
 use crate::codec::{from_json, ticks, to_json};
 use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
 
@@ -168,6 +168,7 @@ pub(super) async fn put(work: &mut Work<'_>, write: &CollectionWrite) -> Outcome
     )
     .await?;
     if was_enabled != enabled {
+        due::forget_collection(work, id).await?;
         // Jobs that are not enabled have no next occurrence, so there is nothing to tell apart.
         work.execute(
             "UPDATE jobs SET due_at = CASE WHEN $2 THEN next_at END
@@ -175,6 +176,7 @@ pub(super) async fn put(work: &mut Work<'_>, write: &CollectionWrite) -> Outcome
             &[&id, &enabled],
         )
         .await?;
+        due::enter_collection(work, id).await?;
         work.ring |= enabled;
         work.tell |= enabled;
     }
@@ -234,6 +236,7 @@ pub(super) async fn remove(work: &mut Work<'_>, id: i64, now: Timestamp) -> Outc
         );
         work.execute(&sql, &[&id]).await?;
     }
+    due::forget_collection(work, id).await?;
     work.execute(
         "UPDATE jobs SET deleted_at = $2, sweep = true, next_at = NULL, due_at = NULL, seed = $3
          WHERE collection_id = $1 AND deleted_at IS NULL",

@@ -2,7 +2,7 @@
 //!
 //! The column `jobs.due_at` says when a job is due; the table `due` has the same, sorted. It is kept by hand and not as an
 //! index, because a column with an index makes every change of it write to all indexes of its table: a row of `jobs` has
-//! five. Here an occurrence takes a row away and adds one, each beside those of its time.
+//! five. Here it is a small row and one entry, beside those of its time.
 //!
 //! Whoever changes the due time of a job holds on to the job's row, and to nothing here: [`forget`] before the change,
 //! [`enter`] after it. A claim, which knows both times, does it at once with [`Moves`].
@@ -63,17 +63,15 @@ pub(super) struct Moves {
     from: Vec<i64>,
     to: Vec<Option<i64>>,
     jobs: Vec<i64>,
-    shards: Vec<i16>,
 }
 
 impl Moves {
     /// Notes where one goes.
-    pub(super) fn note(&mut self, job: i64, shard: i16, ahead: bool, from: i64, to: Option<i64>) {
+    pub(super) fn note(&mut self, job: i64, ahead: bool, from: i64, to: Option<i64>) {
         self.ahead.push(ahead);
         self.from.push(from);
         self.to.push(to);
         self.jobs.push(job);
-        self.shards.push(shard);
     }
 
     /// Writes all of them.
@@ -82,16 +80,17 @@ impl Moves {
             return Ok(());
         }
         work.execute(
-            // Not an update: that would keep each row on the page where it is, far from those it is due with.
+            // A row that is changed stays on its page. Were it taken away and added, it would get a place that another
+            // job has left, on any page: two pages instead of one.
             "WITH moves AS (
-               SELECT * FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[])
-                 AS move (ahead, due_from, due_to, job_id, shard)),
+               SELECT * FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::bigint[])
+                 AS move (ahead, due_from, due_to, job_id)),
              gone AS (
                DELETE FROM due d USING moves m
-               WHERE d.ahead = m.ahead AND d.due_at = m.due_from AND d.job_id = m.job_id)
-             INSERT INTO due (ahead, due_at, job_id, shard)
-             SELECT ahead, due_to, job_id, shard FROM moves WHERE due_to IS NOT NULL ORDER BY ahead, due_to, job_id",
-            &[&self.ahead, &self.from, &self.to, &self.jobs, &self.shards],
+               WHERE d.ahead = m.ahead AND d.due_at = m.due_from AND d.job_id = m.job_id AND m.due_to IS NULL)
+             UPDATE due d SET due_at = m.due_to FROM moves m
+             WHERE d.ahead = m.ahead AND d.due_at = m.due_from AND d.job_id = m.job_id AND m.due_to IS NOT NULL",
+            &[&self.ahead, &self.from, &self.to, &self.jobs],
         )
         .await?;
         Ok(())

@@ -3,7 +3,7 @@
 //! It is a schema of its own, filled many rows at a time, brought to rest before something is measured, and read like a
 //! meter. The rows are written with the encodings of the store, and nothing here is used by a server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::{JobId, Overlap, Uuid};
 use tokio_postgres::error::SqlState;
@@ -186,20 +186,7 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
     let states: Vec<i16> = jobs.iter().map(|write| code(write.standing.state)).collect();
     let ahead: Vec<bool> = jobs.iter().map(|write| write.definition.overlap == Overlap::Allow).collect();
     let next: Vec<Option<i64>> = jobs.iter().map(|write| write.standing.next_at.map(ticks)).collect();
-    // Each by its name, along an index. As one join it would go by statistics, and a table that is being filled has none.
-    let there = work
-        .ids(
-            "SELECT (SELECT id FROM jobs WHERE collection_id = new.collection_id AND name_key = new.name_key
-                     AND deleted_at IS NULL) AS id
-             FROM unnest($1::bigint[], $2::text[]) AS new (collection_id, name_key)
-             WHERE EXISTS (SELECT 1 FROM jobs WHERE collection_id = new.collection_id AND name_key = new.name_key
-                           AND deleted_at IS NULL)",
-            &[&collections, &name_keys],
-        )
-        .await?;
-    if !there.is_empty() {
-        due::forget(work, &there).await?;
-    }
+    let moved = move_on(work, &collections, &name_keys, &ahead, &next).await?;
     let rows = work
         .query(
             "INSERT INTO jobs (collection_id, shard, name, name_key, seed, state, ahead, executions, failures, faulted, \
@@ -242,7 +229,8 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
         texts.push(sealed.text);
         sealed_by.push(sealed.key.as_ref().map(|key: &KeyId| key.as_str().to_owned()));
     }
-    due::enter(work, &numbers).await?;
+    let new: Vec<i64> = numbers.iter().copied().filter(|id| !moved.contains(id)).collect();
+    due::enter(work, &new).await?;
     if sealed_by.iter().any(Option::is_some) {
         keys::note(work, &keyring).await?;
     }
@@ -262,4 +250,40 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
     )
     .await?;
     Ok(())
+}
+
+/// Gives jobs that are there already their new due times, as a claim does: their rows stay where they are. Whose these are.
+async fn move_on(
+    work: &Work<'_>,
+    collections: &[i64],
+    names: &[String],
+    ahead: &[bool],
+    next: &[Option<i64>],
+) -> Outcome<HashSet<i64>> {
+    // Each by its name, along an index. As one join it would go by statistics, and a table that is being filled has none.
+    let rows = work
+        .query(
+            "SELECT place, j.id, j.ahead, j.due_at
+             FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS new (collection_id, name_key, place)
+             CROSS JOIN LATERAL (
+               SELECT id, ahead, due_at FROM jobs
+               WHERE collection_id = new.collection_id AND name_key = new.name_key AND deleted_at IS NULL LIMIT 1) j",
+            &[&collections, &names],
+        )
+        .await?;
+    let (mut moves, mut moved) = (due::Moves::default(), HashSet::with_capacity(rows.len()));
+    for row in &rows {
+        let place = number::<usize>(row, 0)? - 1;
+        let (id, due_at): (i64, Option<i64>) = (row.try_get(1)?, row.try_get(3)?);
+        let Some(due_at) = due_at.filter(|_| row.try_get::<_, bool>(2).is_ok_and(|was| was == ahead[place]))
+        else {
+            return Err(Fault::Told(Error::Failed(
+                "a job of a trial has another overlap, or is not due".to_owned(),
+            )));
+        };
+        moves.note(id, ahead[place], due_at, next[place]);
+        moved.insert(id);
+    }
+    moves.write(work).await?;
+    Ok(moved)
 }

@@ -9,8 +9,7 @@ CREATE TABLE due (
     due_at bigint   NOT NULL,
     job_id bigint   NOT NULL,
     shard  smallint NOT NULL
--- Jobs that were due together were written here together, and are due together again. A page is filled again only when
--- much of it is free: otherwise each would get a place of its own that another job has left.
+-- A job that runs changes its row here. With room on its page the new one stays there.
 ) WITH (fillfactor = 70);
 INSERT INTO due (ahead, due_at, job_id, shard)
     SELECT ahead, due_at, id, shard FROM jobs WHERE due_at IS NOT NULL ORDER BY ahead, due_at, id;

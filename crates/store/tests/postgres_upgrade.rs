@@ -16,11 +16,11 @@ use store::conformance::{Backend, World, keyring, path};
 use store::{Error, Keyring, Store, Written};
 
 /// The schema of this version, and the oldest one whose programs can live with it.
-const NEWEST: i64 = 4;
-const BEFORE: Option<u32> = Some(3);
+const NEWEST: i64 = 5;
+const BEFORE: Option<u32> = Some(4);
 
 /// The schema before due times had a table of their own. No program of this version can use it.
-const WITHOUT_DUE: u32 = 2;
+const WITHOUT_DUE: u32 = 3;
 
 macro_rules! with {
     ($backend:ident) => {
@@ -145,7 +145,7 @@ async fn who_knows_too_little_stays_out() {
     let refused = backend.node_held_at(BEFORE, "older", keyring(), clock.clone()).await.err();
     assert!(
         matches!(&refused, Some(Error::Failed(why))
-            if why.contains(&format!("knows schema {NEWEST}")) && why.contains("up to 3")),
+            if why.contains(&format!("knows schema {NEWEST}")) && why.contains("up to 4")),
         "{refused:?}"
     );
     drop(backend.node("newer", clock.clone()).await);

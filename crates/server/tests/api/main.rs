@@ -6,7 +6,9 @@
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `overviews`
 //! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
-//! pages, and about pages of others.
+//! pages, and about pages of others; `roles` and `matrix` are about who may do what and what is noted of it, `sessions`
+//! about browsers that are signed in, `issuers` about tokens of others,
+//! `referrals` about browsers that sign in there.
 
 mod described;
 mod door;
@@ -14,8 +16,10 @@ mod enum_case;
 mod groups;
 mod headers;
 mod imports;
+mod issuers;
 mod limits;
 mod lists;
+mod matrix;
 mod mutated;
 mod overviews;
 mod paging;
@@ -24,7 +28,10 @@ mod portal;
 mod previews;
 mod races;
 mod rates;
+mod referrals;
+mod roles;
 mod searches;
+mod sessions;
 mod settings;
 mod surroundings;
 mod switched;

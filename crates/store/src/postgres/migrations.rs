@@ -31,8 +31,9 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/0001_initial.sql"), oldest: 1 },
     Migration { sql: include_str!("migrations/0002_moves.sql"), oldest: 1 },
-    Migration { sql: include_str!("migrations/0003_due.sql"), oldest: DUE },
-    Migration { sql: include_str!("migrations/0004_tending.sql"), oldest: DUE },
+    Migration { sql: include_str!("migrations/0003_register.sql"), oldest: 1 },
+    Migration { sql: include_str!("migrations/0004_due.sql"), oldest: DUE },
+    Migration { sql: include_str!("migrations/0005_tending.sql"), oldest: DUE },
 ];
 
 /// The first schema that says which programs may use it, and has a book of moves.
@@ -40,7 +41,7 @@ pub(super) const TELLS: i64 = 2;
 
 /// The schema that took due times out of `jobs`. Programs on both sides of it cannot work together: it is the one step for
 /// which all nodes have to be stopped.
-const DUE: i64 = 3;
+const DUE: i64 = 4;
 
 /// The newest schema that this program knows.
 pub(super) fn newest() -> i64 {

@@ -23,6 +23,7 @@ use tracing::{debug, error};
 use uuid::Uuid;
 
 use crate::lanes::{Bounds, Lane, Lanes};
+use crate::numbers::{ByName, CollectionNumbers, Numbers};
 use crate::settler::Ended;
 use crate::under_way::{Begun, UnderWay};
 
@@ -39,6 +40,7 @@ pub(crate) struct Dispatcher {
     pub(crate) claims: mpsc::Receiver<Claim>,
     pub(crate) attempts: mpsc::UnboundedSender<Ended>,
     pub(crate) under_way: Arc<UnderWay>,
+    pub(crate) numbers: Arc<Numbers>,
     /// Begin nothing new.
     pub(crate) stop: CancellationToken,
 }
@@ -47,7 +49,8 @@ impl Dispatcher {
     /// Fires until told to stop, then hands back what has not begun and waits for what has.
     pub(crate) async fn run(mut self) {
         let mut timer: BinaryHeap<Waiting> = BinaryHeap::new();
-        let mut lanes: Lanes<Arc<str>, Target, Claim> = Lanes::new(self.bounds);
+        let mut lanes: Lanes<Arc<str>, Target, Counted> = Lanes::new(self.bounds);
+        let mut by_name = ByName::default();
         let calls = TaskTracker::new();
         let (ended, mut endings) = mpsc::unbounded_channel::<CallLane>();
         loop {
@@ -55,22 +58,25 @@ impl Dispatcher {
             while let Some(waiting) = timer.peek()
                 && waiting.at <= now
             {
-                let Some(Waiting { lane, claim, .. }) = timer.pop() else { break };
-                lanes.push(lane, claim);
+                let Some(Waiting { lane, counted, .. }) = timer.pop() else { break };
+                lanes.push(lane, counted);
             }
-            while let Some((lane, claim)) = lanes.pop() {
-                if claim.ticket.begin() {
-                    calls.spawn(self.call(claim, lane, ended.clone()));
+            while let Some((lane, counted)) = lanes.pop() {
+                if counted.claim.ticket.begin() {
+                    calls.spawn(self.call(counted, lane, ended.clone()));
                 } else {
+                    self.numbers.revoked.count();
                     lanes.done(&lane);
                 }
             }
+            self.numbers.waiting.set(timer.len());
+            self.numbers.in_lanes.set(lanes.waiting());
             let longest = self.longest_nap;
             let nap = timer.peek().map_or(longest, |waiting| until(now, waiting.at).min(longest));
             tokio::select! {
                 () = self.stop.cancelled() => break,
                 claim = self.claims.recv() => match claim {
-                    Some(claim) => timer.extend(self.wait(claim)),
+                    Some(claim) => timer.extend(self.wait(claim, &mut by_name)),
                     None => break,
                 },
                 Some(lane) = endings.recv() => lanes.done(&lane),
@@ -78,7 +84,7 @@ impl Dispatcher {
             }
             // Take what else is there before looking at the clock again: one pass for many.
             while let Ok(claim) = self.claims.try_recv() {
-                timer.extend(self.wait(claim));
+                timer.extend(self.wait(claim, &mut by_name));
             }
             while let Ok(lane) = endings.try_recv() {
                 lanes.done(&lane);
@@ -86,9 +92,10 @@ impl Dispatcher {
         }
         self.claims.close();
         while let Some(claim) = self.claims.recv().await {
-            timer.extend(self.wait(claim));
+            timer.extend(self.wait(claim, &mut by_name));
         }
-        let unused = timer.into_iter().map(|waiting| waiting.claim).chain(lanes.drain());
+        let unused = timer.into_iter().map(|waiting| waiting.counted).chain(lanes.drain());
+        let unused = unused.map(|counted| counted.claim);
         let unused: Vec<ExecutionId> =
             unused.filter(|claim| claim.ticket.cancel()).map(|claim| claim.id).collect();
         debug!(handed_back = unused.len(), in_flight = calls.len(), "stopping");
@@ -101,25 +108,28 @@ impl Dispatcher {
     }
 
     /// A claim that waits for its instant. What can be found out before is: at the instant there may be thousands.
-    fn wait(&self, claim: Claim) -> Option<Waiting> {
+    fn wait(&self, claim: Claim, by_name: &mut ByName) -> Option<Waiting> {
         let target = self.runner.target(call_of(&claim)?);
         let lane = Lane { collection: collection_key(&claim), target };
+        let numbers = by_name.of(&self.numbers, &lane.collection, &claim.job.collection);
         let execution = &claim.execution;
-        Some(Waiting { at: execution.wake_at.unwrap_or(execution.occurrence.at), lane, claim })
+        let at = execution.wake_at.unwrap_or(execution.occurrence.at);
+        Some(Waiting { at, lane, counted: Counted { claim, numbers } })
     }
 
     fn call(
         &self,
-        claim: Claim,
+        Counted { claim, numbers: collection }: Counted,
         lane: CallLane,
         ended: mpsc::UnboundedSender<CallLane>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (runner, clock, attempts) = (self.runner.clone(), self.clock.clone(), self.attempts.clone());
-        let under_way = self.under_way.clone();
+        let (under_way, numbers) = (self.under_way.clone(), self.numbers.clone());
         async move {
             let started_at = clock.now();
             let (job, execution) = (claim.job.clone(), claim.execution.clone());
             let entered = under_way.begin(Begun { job, execution, started_at });
+            numbers.begin(&collection, &entered.begun);
             // A call that panics is a failed attempt, not a lost one.
             let outcome = match AssertUnwindSafe(carry_out(&*runner, &claim)).catch_unwind().await {
                 Ok(outcome) => outcome,
@@ -128,12 +138,15 @@ impl Dispatcher {
                 }
             };
             let attempt = Attempt { started_at, ended_at: clock.now().max(started_at), outcome };
+            let took = until(started_at, attempt.ended_at);
+            numbers.end(&collection, call_of(&claim), took, &attempt.outcome);
             // Both receivers outlive the calls; if not, the process is ending and the next start repeats the attempt.
             let begun = entered.begun.clone();
             drop(entered);
             let _ = attempts.send(Ended {
                 attempted: Attempted { id: claim.id, attempt, ticket: claim.ticket.clone() },
                 begun,
+                collection,
             });
             let _ = ended.send(lane);
         }
@@ -173,12 +186,18 @@ fn until(now: Timestamp, at: Timestamp) -> Duration {
 struct Waiting {
     at: Timestamp,
     lane: CallLane,
+    counted: Counted,
+}
+
+/// A claim, and what its collection's numbers are.
+struct Counted {
     claim: Claim,
+    numbers: Arc<CollectionNumbers>,
 }
 
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.at.cmp(&self.at).then_with(|| other.claim.id.cmp(&self.claim.id))
+        other.at.cmp(&self.at).then_with(|| other.counted.claim.id.cmp(&self.counted.claim.id))
     }
 }
 

@@ -12,7 +12,7 @@
 //! The claimer looks a horizon ahead, in batches; the dispatcher holds only those few seconds in memory, however many
 //! jobs are stored. Retries, error actions and runs asked for by hand enter at the same claim.
 //!
-//! Who wants to see it at work is handed an [`UnderWay`]: the attempts of this moment, and word of each.
+//! Who wants to see it at work hands it a [`Watched`]: the attempts of this moment and word of each, and what is counted.
 //!
 //! # Stopping
 //!
@@ -26,6 +26,7 @@ mod cleaner;
 mod clock;
 mod dispatcher;
 mod lanes;
+mod numbers;
 mod settler;
 mod under_way;
 
@@ -43,6 +44,7 @@ use tracing::warn;
 
 pub use clock::{SimulatedClock, SystemClock};
 pub use lanes::Bounds;
+pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use under_way::{Begun, UnderWay, Word};
 
 /// What an operator may change.
@@ -78,6 +80,15 @@ impl Default for Settings {
     }
 }
 
+/// What whoever watches an engine sees.
+#[derive(Debug, Clone, Default)]
+pub struct Watched {
+    /// The attempts of this moment.
+    pub under_way: Arc<UnderWay>,
+    /// What was counted.
+    pub numbers: Arc<Numbers>,
+}
+
 /// A running engine.
 #[derive(Debug)]
 pub struct Engine {
@@ -94,17 +105,18 @@ impl Engine {
         clock: Arc<dyn Clock>,
         settings: Settings,
     ) -> Self {
-        Self::start_watched(store, runner, clock, settings, Arc::default())
+        Self::start_watched(store, runner, clock, settings, Watched::default())
     }
 
-    /// The same; what is under way can be seen in `under_way`.
+    /// The same; what it does can be seen in `watched`.
     pub fn start_watched(
         store: Arc<dyn Store>,
         runner: Arc<dyn Runner>,
         clock: Arc<dyn Clock>,
         settings: Settings,
-        under_way: Arc<UnderWay>,
+        watched: Watched,
     ) -> Self {
+        let Watched { under_way, numbers } = watched;
         let stop = CancellationToken::new();
         let batch = settings.batch as usize;
         // A full channel makes the claimer wait: what is due in the next seconds is bounded, not what is stored.
@@ -117,6 +129,7 @@ impl Engine {
             batch: settings.batch,
             longest_nap: settings.longest_nap,
             claims,
+            numbers: numbers.clone(),
             stop: stop.clone(),
         };
         let dispatcher = dispatcher::Dispatcher {
@@ -128,9 +141,11 @@ impl Engine {
             claims: claimed,
             attempts,
             under_way: under_way.clone(),
+            numbers: numbers.clone(),
             stop: stop.clone(),
         };
-        let settler = settler::Settler { store: store.clone(), attempts: attempted, batch, under_way };
+        let settler =
+            settler::Settler { store: store.clone(), attempts: attempted, batch, under_way, numbers };
         let cleaner = cleaner::Cleaner {
             store,
             clock,

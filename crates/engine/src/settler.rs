@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{Attempted, Store};
+use store::{Attempted, Settlement, Store};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
+use crate::numbers::{CollectionNumbers, Numbers};
 use crate::under_way::{Begun, UnderWay};
 
 /// An attempt that has ended.
 pub(crate) struct Ended {
     pub(crate) attempted: Attempted,
     pub(crate) begun: Arc<Begun>,
+    pub(crate) collection: Arc<CollectionNumbers>,
 }
 
 /// What the settler needs.
@@ -23,6 +25,7 @@ pub(crate) struct Settler {
     /// The most attempts of one write.
     pub(crate) batch: usize,
     pub(crate) under_way: Arc<UnderWay>,
+    pub(crate) numbers: Arc<Numbers>,
 }
 
 /// How long a store that failed is left alone.
@@ -36,17 +39,28 @@ impl Settler {
             let mut troubled = false;
             let attempts = || ended.iter().map(|ended: &Ended| ended.attempted.clone()).collect();
             // What was called must be written down, however long the store is away.
-            while let Err(error) = self.store.settle(attempts()).await {
+            let began = Instant::now();
+            let settlements = loop {
+                let error = match self.store.settle(attempts()).await {
+                    Ok(settlements) => break settlements,
+                    Err(error) => error,
+                };
+                self.numbers.failed_settlements.count();
                 if !std::mem::replace(&mut troubled, true) {
                     error!(%error, attempts = ended.len(), "cannot settle; trying again");
                 }
                 sleep(BREATHER).await;
-            }
+            };
+            self.numbers.settlements.time(began.elapsed());
+            self.numbers.settled.add(ended.len() as u64);
             if troubled {
                 info!(attempts = ended.len(), "settled after all");
             }
             // Only now: whoever hears of it and asks shall find it.
-            for Ended { attempted, begun } in ended.drain(..) {
+            for (Ended { attempted, begun, collection }, settlement) in ended.drain(..).zip(settlements) {
+                if let Settlement::Done(fate) = settlement {
+                    collection.settle(fate);
+                }
                 self.under_way.tell_end(&begun, &attempted.attempt);
             }
         }

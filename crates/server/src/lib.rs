@@ -12,6 +12,7 @@ mod demo;
 pub mod http;
 pub mod keys;
 pub mod live;
+pub mod metrics;
 mod openapi;
 mod portal;
 pub mod problem;

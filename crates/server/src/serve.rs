@@ -9,12 +9,14 @@ use engine::{Engine, SystemClock};
 use model::Clock;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
+use crate::http::Hosts;
 use crate::stores::{self, Opened};
 use crate::{VERSION, demo, http};
 
@@ -57,6 +59,13 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
+    let watching = match config.metrics.listen.filter(|_| config.metrics.enabled) {
+        Some(listen) => {
+            let bound = TcpListener::bind(listen).await;
+            Some(bound.with_context(|| format!("metrics.listen: cannot listen on {listen}"))?)
+        }
+        None => None,
+    };
     // The port may have been left to the machine.
     config.listen = address;
 
@@ -66,14 +75,15 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         demo::fill(&app, address).await?;
     }
     let live = app.live.clone();
-    let under_way = live.under_way.clone();
-    let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);
+    let watched = live.watched.clone();
+    let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), watched);
 
     let (keys, sealed) = (app.keys.clone(), store.clone());
     // It only brings forward what the next start would do: it ends wherever it stands.
     let resealer = tokio::spawn(async move { keys.reseal(&*sealed).await });
 
     let stop = CancellationToken::new();
+    let watching = watching.map(|listener| serve_watching(listener, app.clone(), &stop)).transpose()?;
     let stopped = stop.clone().cancelled_owned();
     let server = axum::serve(listener, http::router(app)).with_graceful_shutdown(stopped);
     let server = tokio::spawn(server.into_future());
@@ -105,7 +115,22 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     stop.cancel();
     // Callers that keep a connection open do not keep us.
     server.abort();
+    watching.inspect(JoinHandle::abort);
     resealer.abort();
     info!(all_ended, "stopped");
     Ok(())
+}
+
+/// Serves those who watch at an address of their own.
+fn serve_watching(
+    listener: TcpListener,
+    mut app: App,
+    stop: &CancellationToken,
+) -> anyhow::Result<JoinHandle<std::io::Result<()>>> {
+    let address = listener.local_addr()?;
+    app.hosts = Hosts::of(address, &app.config.api.hosts);
+    info!(%address, "metrics are served");
+    let stopped = stop.clone().cancelled_owned();
+    let server = axum::serve(listener, http::watching_router(app)).with_graceful_shutdown(stopped);
+    Ok(tokio::spawn(server.into_future()))
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use actions::{ActionSettings, Actions};
 use anyhow::{Context, bail};
 use axum::body::Body;
-use engine::{Engine, Settings, SystemClock, UnderWay};
+use engine::{Engine, Settings, SystemClock, Watched};
 use http::Request;
 use jiff::SignedDuration;
 use model::{Clock, Timestamp};
@@ -82,11 +82,10 @@ pub(super) async fn counted(jobs: u32, occurrences: u32) -> anyhow::Result<Vec<L
 async fn fire(world: &World, target: &Target, occurrences: u32, due: Timestamp) -> anyhow::Result<()> {
     target.expect(occurrences as usize);
     let clock: Arc<dyn Clock> = Arc::new(Stopped(due));
-    let under_way = Arc::new(UnderWay::default());
-    let mut word = under_way.listen();
+    let watched = Watched::default();
+    let mut word = watched.under_way.listen();
     let runner = Actions::new(ActionSettings::default(), Arc::clone(&clock))?;
-    let engine =
-        Engine::start_watched(world.store(), Arc::new(runner), clock, Settings::default(), under_way);
+    let engine = Engine::start_watched(world.store(), Arc::new(runner), clock, Settings::default(), watched);
     // One word for each beginning and each end, the latter when it is written.
     let mut heard = 0;
     while heard < 2 * u64::from(occurrences) {

@@ -19,6 +19,8 @@ pub struct Flags {
     pub data: Option<PathBuf>,
     /// `--database`.
     pub database: Option<String>,
+    /// `--metrics-listen`.
+    pub metrics_listen: Option<String>,
 }
 
 /// A setting that is wrong: which, where it was set, and what is allowed.
@@ -98,6 +100,9 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
     }
     if let Some(database) = &flags.database {
         set(&mut settings, "database", Value::String(database.clone()));
+    }
+    if let Some(listen) = &flags.metrics_listen {
+        set(&mut settings, "metrics.listen", Value::String(listen.clone()));
     }
     let mut config = typed_config(settings)?;
     let key = variables.into_iter().find(|(name, _)| name == KEY_VARIABLE);
@@ -385,6 +390,8 @@ mod tests {
             (with_file("[storage-queue.accounts]\na = 5\n"), &["storage-queue.accounts.a", "string"]),
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
+            (with(&[("PUNCTUAL_METRICS_LISTEN", "9042")]), &["metrics.listen", "9042", "127.0.0.1:9042"]),
+            (with(&[("PUNCTUAL_METRICS_ENABLED", "on")]), &["PUNCTUAL_METRICS_ENABLED", "true nor false"]),
             (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),
             (with(&[("PUNCTUAL_API_WRITES", "0")]), &["api.writes", "nonzero"]),
         ] {

@@ -7,6 +7,7 @@
 mod database;
 pub(crate) mod duration;
 mod layers;
+mod metrics;
 mod oauth;
 mod queues;
 mod secrets;
@@ -23,6 +24,7 @@ use crate::rates::Budget;
 
 pub use database::DatabaseUrl;
 pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
+pub use metrics::Metrics;
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;
@@ -54,6 +56,8 @@ pub struct Config {
     pub api: Api,
     /// What is logged.
     pub log: Log,
+    /// What is told in numbers.
+    pub metrics: Metrics,
     /// How jobs are run.
     pub engine: Engine,
     /// How calls are made.

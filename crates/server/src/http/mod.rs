@@ -21,11 +21,12 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use wire::dialect::{Dialect, EnumCase};
 use wire::version::Version;
 
 use crate::app::{App, Preconditions};
+use crate::metrics::Asked;
 use crate::portal;
 use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
@@ -49,8 +50,19 @@ const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
 /// The API as a service.
 pub fn router(app: App) -> Router {
+    let metrics = app.config.metrics.enabled && app.config.metrics.listen.is_none();
+    serve(app, Door { api: true, metrics })
+}
+
+/// What those who watch the process may ask, and nothing else.
+pub fn watching_router(app: App) -> Router {
+    let metrics = app.config.metrics.enabled;
+    serve(app, Door { api: false, metrics })
+}
+
+fn serve(app: App, door: Door) -> Router {
     let rates = Arc::new(Rates::new(app.budget));
-    Router::new().fallback(handle).with_state(Served { app, rates })
+    Router::new().fallback(handle).with_state(Served { app, rates, door })
 }
 
 /// What the handler works with.
@@ -58,6 +70,23 @@ pub fn router(app: App) -> Router {
 struct Served {
     app: App,
     rates: Arc<Rates>,
+    door: Door,
+}
+
+/// What is served at an address.
+#[derive(Debug, Clone, Copy)]
+struct Door {
+    api: bool,
+    metrics: bool,
+}
+
+impl Door {
+    fn serves(self, resource: &Resource) -> bool {
+        match resource {
+            Resource::Metrics => self.metrics,
+            other => self.api || other.is_watching(),
+        }
+    }
 }
 
 /// A request, as the routes need it.
@@ -71,29 +100,43 @@ struct Call {
     body: Bytes,
 }
 
-async fn handle(State(Served { app, rates }): State<Served>, request: Request<Body>) -> Response<Body> {
+async fn handle(State(served): State<Served>, request: Request<Body>) -> Response<Body> {
+    let (began, method) = (Instant::now(), request.method().clone());
+    let (kind, response) = respond(&served, request).await;
+    served.app.requests.count(Asked::new(kind, &method), response.status(), began.elapsed());
+    response
+}
+
+/// What kind of resource was asked for, and the answer.
+async fn respond(served: &Served, request: Request<Body>) -> (&'static str, Response<Body>) {
+    let Served { app, rates, door } = served;
     let ids = Ids::of(request.headers());
     if let Err(problem) = origin::check(&app.hosts, request.method(), request.uri(), request.headers()) {
-        return Answer::from(problem).into_response(&ids, app.clock.now());
+        return ("refused", Answer::from(problem).into_response(&ids, app.clock.now()));
     }
-    if let Some(page) = portal::answer(request.method(), request.uri().path(), request.headers()) {
-        return page;
+    if door.api
+        && let Some(page) = portal::answer(request.method(), request.uri().path(), request.headers())
+    {
+        return ("portal", page);
     }
-    let Some(resource) = Resource::of(request.uri().path()) else {
-        return Answer::from(Problem::no_path(request.uri().path())).into_response(&ids, app.clock.now());
+    let resource = Resource::of(request.uri().path()).filter(|resource| door.serves(resource));
+    let Some(resource) = resource else {
+        let answer = Answer::from(Problem::no_path(request.uri().path()));
+        return ("unknown", answer.into_response(&ids, app.clock.now()));
     };
+    let kind = resource.kind();
     let meter = Meter::of(&resource, request.method());
     let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
     let answer = match spent {
         Some(Spent::UsedUp(seconds)) => Err(Problem::too_many_requests(seconds)),
-        _ => answer(&app, resource, request).await,
+        _ => answer(app, resource, request).await,
     };
     let answer = answer.unwrap_or_else(Answer::from);
     let answer = match spent {
         Some(spent) => meter.show(answer, spent),
         None => answer,
     };
-    answer.into_response(&ids, app.clock.now())
+    (kind, answer.into_response(&ids, app.clock.now()))
 }
 
 async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result<Answer, Problem> {

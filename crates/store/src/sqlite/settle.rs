@@ -15,15 +15,15 @@ use super::writer::Work;
 use super::{definitions, executions, history, jobs, ledger};
 use crate::codec::{Coded, ticks};
 use crate::rows::{ExecutionRow, JobRow};
-use crate::{Attempted, decisions, seal};
+use crate::{Attempted, Settlement as Told, decisions, seal};
 
 /// See [`Store::settle`](crate::Store::settle).
-pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
+pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Told>> {
     let mut settlement = Settlement::load(work, attempts)?;
-    for attempted in attempts {
-        settlement.decide(work, attempted)?;
-    }
-    settlement.write(work)
+    let told = attempts.iter().map(|attempted| settlement.decide(work, attempted));
+    let told = told.collect::<Outcome<Vec<_>>>()?;
+    settlement.write(work)?;
+    Ok(told)
 }
 
 /// What is settled together.
@@ -74,9 +74,11 @@ impl Settlement {
     }
 
     /// What follows from one attempt.
-    fn decide(&mut self, work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
-        let Some((execution, own)) = self.open.remove(&attempted.id.0) else { return Ok(()) };
-        let Some(Touched { row: job, done_at }) = self.jobs.get_mut(&execution.job_id) else { return Ok(()) };
+    fn decide(&mut self, work: &mut Work<'_>, attempted: &Attempted) -> Outcome<Told> {
+        let Some((execution, own)) = self.open.remove(&attempted.id.0) else { return Ok(Told::Nothing) };
+        let Some(Touched { row: job, done_at }) = self.jobs.get_mut(&execution.job_id) else {
+            return Ok(Told::Nothing);
+        };
         let (attempt, patience) = (&attempted.attempt, &work.settings.patience);
         let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
         let (entry, then) = match own {
@@ -96,15 +98,19 @@ impl Settlement {
         };
         job.history_total += 1;
         self.history.push(history::New { job: job.id, total: job.history_total, entry });
-        match then {
-            Then::Again(next) => self.again.push((execution.id, next)),
+        Ok(match then {
+            Then::Again(next) => {
+                self.again.push((execution.id, next));
+                Told::Again
+            }
             Then::Done(entry) => {
+                let fate = entry.fate;
                 *done_at = (*done_at).max(Some(attempt.ended_at));
                 self.ledger.push((job.collection_id, entry));
                 self.done.push(execution.id);
+                Told::Done(fate)
             }
-        }
-        Ok(())
+        })
     }
 
     fn write(self, work: &mut Work<'_>) -> Outcome<()> {

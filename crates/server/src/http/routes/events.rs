@@ -81,7 +81,7 @@ fn watch(app: &App, scope: Scope, place: impl Send + 'static) -> Chunks {
     let (send, chunks) = mpsc::channel(1);
     let live = app.live.clone();
     // Before anything is answered: what happens from now on is told.
-    let (mut attempts, mut changes) = (live.under_way.listen(), live.changes());
+    let (mut attempts, mut changes) = (live.watched.under_way.listen(), live.changes());
     tokio::spawn(async move {
         let _place = place;
         let stopped = live.stopped();
@@ -112,7 +112,7 @@ fn watch(app: &App, scope: Scope, place: impl Send + 'static) -> Chunks {
                     Err(RecvError::Closed) => return,
                 },
                 _ = pulse.tick() => {
-                    let now = live.under_way.count();
+                    let now = live.watched.under_way.count();
                     (running.replace(now) != Some(now)).then(|| written("pulse", &json!({"running": now})))
                 }
                 _ = heartbeat.tick() => Some(": still here\n\n".to_owned()),

@@ -22,8 +22,9 @@ use super::Call;
 use super::answer::{Answer, compact};
 use super::path::Resource;
 use crate::app::{App, etag};
+use crate::metrics::Form;
 use crate::problem::Problem;
-use crate::{VERSION, openapi};
+use crate::{VERSION, metrics, openapi};
 
 pub(super) use deployments::LARGEST_IMPORT;
 
@@ -93,6 +94,10 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
         Resource::Ready => nodes::ready(app).await,
+        Resource::Metrics => {
+            let form = Form::asked(&call.headers);
+            Ok(Answer::text(form.media_type(), metrics::page(app, form).await))
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
         bucket.shift_insert(0, "at".to_owned(), date_time::write(part.at).into());
         Value::from(bucket)
     });
-    let running = app.live.under_way.oldest(RUNNING);
+    let running = app.live.watched.under_way.oldest(RUNNING);
     let running = running.iter().map(|begun| {
         let job = &begun.job;
         Value::from(wire::live::attempt(&job.collection, &job.name, &begun.execution, begun.started_at))
@@ -53,7 +53,7 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
                 "completed": jobs.completed,
                 "faulted": jobs.faulted,
             },
-            "running": app.live.under_way.count(),
+            "running": app.live.watched.under_way.count(),
             "bucketSeconds": lookback.parts().1,
             "buckets": buckets.collect::<Vec<_>>(),
             "totals": wire::tally::write(&totals),

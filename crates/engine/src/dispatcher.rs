@@ -11,7 +11,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actions::{Order, Runner, Target};
+use actions::{Order, Runner, Sampling, Target, TraceContext};
 use futures_util::FutureExt;
 use model::{Attempt, Clock, Outcome, Timestamp};
 use store::{Attempted, Claim, ExecutionId, Store};
@@ -37,6 +37,8 @@ pub(crate) struct Dispatcher {
     pub(crate) bounds: Bounds,
     /// No sleep is longer than this, so that a clock that was set is noticed.
     pub(crate) longest_nap: Duration,
+    /// Which occurrences are traced.
+    pub(crate) traces: Option<Sampling>,
     pub(crate) claims: mpsc::Receiver<Claim>,
     pub(crate) attempts: mpsc::UnboundedSender<Ended>,
     pub(crate) under_way: Arc<UnderWay>,
@@ -124,19 +126,23 @@ impl Dispatcher {
         ended: mpsc::UnboundedSender<CallLane>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (runner, clock, attempts) = (self.runner.clone(), self.clock.clone(), self.attempts.clone());
-        let (under_way, numbers) = (self.under_way.clone(), self.numbers.clone());
+        let (under_way, numbers, traces) = (self.under_way.clone(), self.numbers.clone(), self.traces);
         async move {
             let started_at = clock.now();
+            let request_id = Uuid::new_v4();
             let (job, execution) = (claim.job.clone(), claim.execution.clone());
-            let entered = under_way.begin(Begun { job, execution, started_at });
+            let trace = traces.map(|traces| call_span(traces, execution.tag, request_id));
+            let entered = under_way.begin(Begun { job, execution, started_at, trace });
             numbers.begin(&collection, &entered.begun);
             // A call that panics is a failed attempt, not a lost one.
-            let outcome = match AssertUnwindSafe(carry_out(&*runner, &claim)).catch_unwind().await {
-                Ok(outcome) => outcome,
-                Err(_) => {
-                    Outcome { success: false, message: "The call failed inside the scheduler.".to_owned() }
-                }
-            };
+            let outcome =
+                match AssertUnwindSafe(carry_out(&*runner, &claim, request_id, trace)).catch_unwind().await {
+                    Ok(outcome) => outcome,
+                    Err(_) => Outcome {
+                        success: false,
+                        message: "The call failed inside the scheduler.".to_owned(),
+                    },
+                };
             let attempt = Attempt { started_at, ended_at: clock.now().max(started_at), outcome };
             let took = until(started_at, attempt.ended_at);
             numbers.end(&collection, call_of(&claim), took, &attempt.outcome);
@@ -153,7 +159,12 @@ impl Dispatcher {
     }
 }
 
-async fn carry_out(runner: &dyn Runner, claim: &Claim) -> Outcome {
+async fn carry_out(
+    runner: &dyn Runner,
+    claim: &Claim,
+    request_id: Uuid,
+    trace: Option<TraceContext>,
+) -> Outcome {
     let Some(call) = call_of(claim) else {
         return Outcome { success: false, message: "The job has no such action any more.".to_owned() };
     };
@@ -164,9 +175,24 @@ async fn carry_out(runner: &dyn Runner, claim: &Claim) -> Outcome {
         location: &claim.job.location,
         expected_at: claim.execution.occurrence.at,
         tag: claim.execution.tag,
-        request_id: Uuid::new_v4(),
+        request_id,
+        trace,
     };
     runner.run(order).await
+}
+
+/// The span of an occurrence, in the trace that has its tag as number: the same on every node and after every start, so that
+/// all attempts find their way to it.
+pub fn occurrence_span(tag: Uuid) -> u64 {
+    // Never 0: the upper half of a UUID holds its version.
+    (tag.as_u128() >> 64) as u64
+}
+
+/// The span of one call.
+fn call_span(traces: Sampling, tag: Uuid, request_id: Uuid) -> TraceContext {
+    let trace = tag.as_u128();
+    // Never 0: the lower half of a UUID holds its variant.
+    TraceContext { trace, span: request_id.as_u128() as u64, sampled: traces.keeps(trace) }
 }
 
 fn call_of(claim: &Claim) -> Option<&model::action::Call> {

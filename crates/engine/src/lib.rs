@@ -33,7 +33,7 @@ mod under_way;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actions::Runner;
+use actions::{Runner, Sampling};
 use model::Clock;
 use store::Store;
 use tokio::sync::mpsc;
@@ -43,6 +43,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub use clock::{SimulatedClock, SystemClock};
+pub use dispatcher::occurrence_span;
 pub use lanes::Bounds;
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use under_way::{Begun, UnderWay, Word};
@@ -64,6 +65,8 @@ pub struct Settings {
     pub history_per_job: u32,
     /// How long a stop waits for calls in flight.
     pub drain: Duration,
+    /// Which occurrences are traced; `None` where nobody wants traces.
+    pub traces: Option<Sampling>,
 }
 
 impl Default for Settings {
@@ -76,6 +79,7 @@ impl Default for Settings {
             keep: Duration::from_secs(60 * 86_400),
             history_per_job: 1000,
             drain: Duration::from_secs(25),
+            traces: None,
         }
     }
 }
@@ -138,6 +142,7 @@ impl Engine {
             store: store.clone(),
             bounds: settings.bounds,
             longest_nap: settings.longest_nap,
+            traces: settings.traces,
             claims: claimed,
             attempts,
             under_way: under_way.clone(),

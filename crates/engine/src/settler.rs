@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::{Attempt, Fate};
 use store::{Attempted, Settlement, Store};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
@@ -60,9 +61,34 @@ impl Settler {
             for (Ended { attempted, begun, collection }, settlement) in ended.drain(..).zip(settlements) {
                 if let Settlement::Done(fate) = settlement {
                     collection.settle(fate);
+                    log(&begun, &attempted.attempt, fate);
                 }
-                self.under_way.tell_end(&begun, &attempted.attempt);
+                self.under_way.tell_end(&begun, &attempted.attempt, settlement);
             }
         }
     }
+}
+
+/// One line for every occurrence that is done with. Its target is a name of its own, so that a filter can leave it out
+/// or pick it alone.
+fn log(begun: &Begun, attempt: &Attempt, fate: Fate) {
+    let (collection, execution) = (&begun.job.collection, &begun.execution);
+    let started_at = execution.started_at.unwrap_or(begun.started_at);
+    info!(
+        target: "occurrence",
+        subscription = collection.subscription,
+        resource_group = collection.group,
+        collection = collection.name,
+        job = begun.job.name,
+        execution = %execution.tag.simple(),
+        cause = execution.cause.name(),
+        scheduled = %execution.occurrence.at,
+        lateness_ms = execution.occurrence.at.duration_until(started_at).as_millis() as i64,
+        duration_ms = started_at.duration_until(attempt.ended_at).as_millis() as i64,
+        attempts = execution.attempt + 1,
+        error_action = execution.depth > 0,
+        outcome = if attempt.outcome.success { "succeeded" } else { "failed" },
+        status = fate.name(),
+        message = attempt.outcome.message,
+    );
 }

@@ -19,6 +19,7 @@ pub mod problem;
 pub mod rates;
 mod serve;
 mod stores;
+pub mod traces;
 
 pub use serve::{Options, init_logging, serve};
 

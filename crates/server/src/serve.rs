@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 
-use actions::Actions;
+use actions::{ActionSettings, Actions, EgressSettings};
 use anyhow::{Context, bail};
 use engine::{Engine, SystemClock};
 use model::Clock;
@@ -18,6 +18,7 @@ use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
 use crate::http::Hosts;
 use crate::stores::{self, Opened};
+use crate::traces::{self, Exporter, Traces};
 use crate::{VERSION, demo, http};
 
 /// What to do besides serving.
@@ -71,6 +72,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
 
     let mut app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
     app.trials = Some(Arc::new(Trials::new(runner.clone())));
+    let exporter = export_traces(&config, &mut app)?;
     if options.demo {
         demo::fill(&app, address).await?;
     }
@@ -112,6 +114,9 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     if let Err(error) = store.leave().await {
         warn!(%error, "could not say goodbye; others take over when the lease has run out");
     }
+    if let Some(exporter) = exporter {
+        exporter.stop().await;
+    }
     stop.cancel();
     // Callers that keep a connection open do not keep us.
     server.abort();
@@ -133,4 +138,21 @@ fn serve_watching(
     let stopped = stop.clone().cancelled_owned();
     let server = axum::serve(listener, http::watching_router(app)).with_graceful_shutdown(stopped);
     Ok(tokio::spawn(server.into_future()))
+}
+
+/// Sends traces to the collector, if there is one.
+fn export_traces(config: &Config, app: &mut App) -> anyhow::Result<Option<Exporter>> {
+    let Some(sampling) = config.traces.sampling() else { return Ok(None) };
+    // Whom jobs may call does not bind the operator.
+    let settings = ActionSettings { egress: EgressSettings::default(), ..config.actions()? };
+    let runner = Arc::new(Actions::new(settings, app.clock.clone())?);
+    let (traces, spans) = Traces::new(sampling);
+    app.traces = Some(traces.clone());
+    let to = traces::Settings {
+        endpoint: format!("{}/v1/traces", config.traces.endpoint),
+        headers: config.traces.headers.clone(),
+        node: config.node.clone(),
+    };
+    let under_way = &app.live.watched.under_way;
+    Ok(Some(Exporter::start(to, traces, spans, under_way, runner, app.clock.clone())))
 }

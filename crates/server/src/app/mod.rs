@@ -28,6 +28,7 @@ use crate::live::Live;
 use crate::metrics::{Requests, Survey};
 use crate::problem::Problem;
 use crate::rates::Budget;
+use crate::traces::Traces;
 
 /// What every use-case needs.
 #[derive(Clone)]
@@ -52,6 +53,8 @@ pub struct App {
     pub requests: Arc<Requests>,
     /// What the store was asked for metrics.
     pub survey: Arc<Survey>,
+    /// Where spans are handed in; `None` where nobody wants traces.
+    pub traces: Option<Arc<Traces>>,
     /// The names under which it is served.
     pub hosts: Hosts,
     /// Who makes calls to try out; `None` where nobody does.
@@ -79,6 +82,7 @@ impl App {
             live: Arc::new(Live::counting(config.metrics.collections)),
             requests: Arc::default(),
             survey: Arc::default(),
+            traces: None,
             hosts: Hosts::of(config.listen, &config.api.hosts),
             trials: None,
             config: Arc::new(config.clone()),

@@ -138,6 +138,8 @@ fn merge(under: &mut Table, over: Table, prefix: &str, place: &str) -> Result<()
             (Some(Value::Table(_)), _) => {
                 return Err(fault(&path, format!("this is a section, not a setting (set in {place})")));
             }
+            // 1 is as good as 1.0.
+            (Some(Value::Float(slot)), Value::Integer(whole)) => *slot = whole as f64,
             (Some(slot), value) => {
                 if slot.type_str() != value.type_str() {
                     let (wanted, given) = (slot.type_str(), value.type_str());
@@ -166,6 +168,11 @@ fn typed(name: &str, text: &str, default: &Value) -> Result<Value, ConfigFault> 
             .parse()
             .map(Value::Boolean)
             .map_err(|_| fault(name, format!("\"{text}\" is neither true nor false"))),
+        Value::Float(_) => text
+            .trim()
+            .parse()
+            .map(Value::Float)
+            .map_err(|_| fault(name, format!("\"{text}\" is not a number"))),
         // No entry of any list has a comma in it.
         Value::Array(_) => {
             let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
@@ -392,6 +399,10 @@ mod tests {
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
             (with(&[("PUNCTUAL_METRICS_LISTEN", "9042")]), &["metrics.listen", "9042", "127.0.0.1:9042"]),
             (with(&[("PUNCTUAL_METRICS_ENABLED", "on")]), &["PUNCTUAL_METRICS_ENABLED", "true nor false"]),
+            (with(&[("PUNCTUAL_TRACES_ENDPOINT", "localhost")]), &["traces.endpoint", "localhost", "4318"]),
+            (with(&[("PUNCTUAL_TRACES_SAMPLE_RATIO", "all")]), &["PUNCTUAL_TRACES_SAMPLE_RATIO", "number"]),
+            (with_file("[traces]\nsample-ratio = 2\n"), &["traces.sample-ratio", "from 0 to 1"]),
+            (with(&[("PUNCTUAL_TRACES_HEADERS", "=x")]), &["traces.headers", "name=value"]),
             (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),
             (with(&[("PUNCTUAL_API_WRITES", "0")]), &["api.writes", "nonzero"]),
         ] {

@@ -11,6 +11,7 @@ mod metrics;
 mod oauth;
 mod queues;
 mod secrets;
+mod traces;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -28,6 +29,7 @@ pub use metrics::Metrics;
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;
+pub use traces::Traces;
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -58,6 +60,8 @@ pub struct Config {
     pub log: Log,
     /// What is told in numbers.
     pub metrics: Metrics,
+    /// Where traces go.
+    pub traces: Traces,
     /// How jobs are run.
     pub engine: Engine,
     /// How calls are made.
@@ -391,6 +395,7 @@ impl Config {
             keep: self.retention.keep,
             history_per_job: self.retention.history_per_job,
             drain: self.engine.drain,
+            traces: self.traces.sampling(),
         }
     }
 }

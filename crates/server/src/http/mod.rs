@@ -16,6 +16,7 @@ mod stream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actions::TraceContext;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::State;
@@ -98,17 +99,29 @@ struct Call {
     dialect: Dialect,
     headers: HeaderMap,
     body: Bytes,
+    /// Its span, where traces are made.
+    trace: Option<TraceContext>,
 }
 
 async fn handle(State(served): State<Served>, request: Request<Body>) -> Response<Body> {
+    let Served { app, .. } = &served;
     let (began, method) = (Instant::now(), request.method().clone());
-    let (kind, response) = respond(&served, request).await;
-    served.app.requests.count(Asked::new(kind, &method), response.status(), began.elapsed());
+    let span = app.traces.as_ref().map(|traces| (traces, traces.begin(request.headers(), app.clock.now())));
+    let context = span.as_ref().map(|(_, span)| span.context);
+    let (kind, response) = respond(&served, request, context).await;
+    if let Some((traces, span)) = span {
+        traces.end(span, kind, &method, response.status(), app.clock.now());
+    }
+    app.requests.count(Asked::new(kind, &method), response.status(), began.elapsed());
     response
 }
 
 /// What kind of resource was asked for, and the answer.
-async fn respond(served: &Served, request: Request<Body>) -> (&'static str, Response<Body>) {
+async fn respond(
+    served: &Served,
+    request: Request<Body>,
+    trace: Option<TraceContext>,
+) -> (&'static str, Response<Body>) {
     let Served { app, rates, door } = served;
     let ids = Ids::of(request.headers());
     if let Err(problem) = origin::check(&app.hosts, request.method(), request.uri(), request.headers()) {
@@ -129,7 +142,7 @@ async fn respond(served: &Served, request: Request<Body>) -> (&'static str, Resp
     let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
     let answer = match spent {
         Some(Spent::UsedUp(seconds)) => Err(Problem::too_many_requests(seconds)),
-        _ => answer(app, resource, request).await,
+        _ => answer(app, resource, request, trace).await,
     };
     let answer = answer.unwrap_or_else(Answer::from);
     let answer = match spent {
@@ -139,8 +152,13 @@ async fn respond(served: &Served, request: Request<Body>) -> (&'static str, Resp
     (kind, answer.into_response(&ids, app.clock.now()))
 }
 
-async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result<Answer, Problem> {
-    let call = prepare(app, resource, request).await?;
+async fn answer(
+    app: &App,
+    resource: Resource,
+    request: Request<Body>,
+    trace: Option<TraceContext>,
+) -> Result<Answer, Problem> {
+    let call = Call { trace, ..prepare(app, resource, request).await? };
     routes::answer(app, &call).await
 }
 
@@ -174,7 +192,7 @@ async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Resul
         Ok(Err(_)) => return Err(Problem::too_large(largest)),
         Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
     };
-    Ok(Call { method, resource, path, query, dialect, headers: head.headers, body })
+    Ok(Call { method, resource, path, query, dialect, headers: head.headers, body, trace: None })
 }
 
 /// The api-version of a call.

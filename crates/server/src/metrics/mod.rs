@@ -33,6 +33,7 @@ pub(crate) async fn page(app: &App, form: Form) -> String {
     store(&mut page, app);
     survey(&mut page, app).await;
     app.requests.tell(&mut page);
+    traces(&mut page, app);
     process::tell(&mut page, app.started_at);
     page.gauge("punctual_build_info", "The version that runs; always 1.", &[("version", VERSION)], 1.0);
     page.end()
@@ -198,5 +199,21 @@ async fn survey(page: &mut Page, app: &App) {
         "How far the clock that jobs are kept by is ahead of this machine's.",
         &[],
         found.clock_offset.as_secs_f64(),
+    );
+}
+
+fn traces(page: &mut Page, app: &App) {
+    let numbers = app.traces.as_ref().map(|traces| &*traces.numbers);
+    page.counter(
+        "punctual_trace_spans_exported_total",
+        "Spans that the collector of traces has taken.",
+        &[],
+        numbers.map_or(0, |numbers| numbers.exported.get()),
+    );
+    page.counter(
+        "punctual_trace_spans_dropped_total",
+        "Spans that were dropped: there was no room, or the collector did not take them.",
+        &[],
+        numbers.map_or(0, |numbers| numbers.dropped.get()),
     );
 }

@@ -98,7 +98,7 @@ fn watch(app: &App, scope: Scope, place: impl Send + 'static) -> Chunks {
                 () = send.closed() => return,
                 word = attempts.recv() => match word {
                     Ok(Word::Begun(begun)) => scope.wants(&begun).then(|| written("attempt", &attempt(&begun, None))),
-                    Ok(Word::Ended(begun, ended)) => {
+                    Ok(Word::Ended(begun, ended, _)) => {
                         scope.wants(&begun).then(|| written("attempt", &attempt(&begun, Some(&ended))))
                     }
                     Err(RecvError::Lagged(lost)) => Some(lagged(lost)),

@@ -13,6 +13,7 @@ pub mod http;
 pub mod keys;
 pub mod live;
 pub mod metrics;
+pub mod notices;
 mod openapi;
 mod portal;
 pub mod problem;

@@ -17,6 +17,7 @@ use tracing_subscriber::EnvFilter;
 use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
 use crate::http::Hosts;
+use crate::notices::Notifier;
 use crate::stores::{self, Opened};
 use crate::traces::{self, Exporter, Traces};
 use crate::{VERSION, demo, http};
@@ -85,6 +86,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let resealer = tokio::spawn(async move { keys.reseal(&*sealed).await });
 
     let stop = CancellationToken::new();
+    let notifier = Notifier::start(app.clone(), stop.clone());
     let watching = watching.map(|listener| serve_watching(listener, app.clone(), &stop)).transpose()?;
     let stopped = stop.clone().cancelled_owned();
     let server = axum::serve(listener, http::router(app)).with_graceful_shutdown(stopped);
@@ -120,6 +122,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     stop.cancel();
     // Callers that keep a connection open do not keep us.
     server.abort();
+    notifier.inspect(JoinHandle::abort);
     watching.inspect(JoinHandle::abort);
     resealer.abort();
     info!(all_ended, "stopped");

@@ -370,6 +370,20 @@ mod tests {
         );
     }
 
+    const RULE: &str =
+        "[[notifications]]\nname = \"ops\"\nwhen = \"late\"\nafter = \"1m\"\nuri = \"http://h.test/\"\n";
+
+    #[test]
+    fn rules_are_read() {
+        let config = with_file(RULE).expect("valid");
+        let [rule] = &config.notifications[..] else { panic!("one rule") };
+        assert_eq!(
+            (&*rule.name, rule.trouble),
+            ("ops", crate::config::Trouble::Late(Duration::from_secs(60)))
+        );
+        assert!(!format!("{rule:?}").contains("h.test"), "an address may hold a key");
+    }
+
     #[test]
     fn faults_name_the_setting() {
         for (fault, parts) in [
@@ -403,6 +417,21 @@ mod tests {
             (with(&[("PUNCTUAL_TRACES_SAMPLE_RATIO", "all")]), &["PUNCTUAL_TRACES_SAMPLE_RATIO", "number"]),
             (with_file("[traces]\nsample-ratio = 2\n"), &["traces.sample-ratio", "from 0 to 1"]),
             (with(&[("PUNCTUAL_TRACES_HEADERS", "=x")]), &["traces.headers", "name=value"]),
+            (
+                with_file(&RULE.replace("\"late\"", "\"sometimes\"")),
+                &["notifications", "sometimes", "no-success-for"],
+            ),
+            (
+                with_file(&RULE.replace("after = \"1m\"\n", "")),
+                &["notifications", "rule 1", "after", "missing"],
+            ),
+            (with_file(&RULE.replace("1m", "soon")), &["notifications", "after", "soon", "such as"]),
+            (with_file(&RULE.replace("late", "no-success-for")), &["notifications", "collection", "given"]),
+            (with_file(&RULE.replace("late", "faulted")), &["notifications", "after", "means nothing"]),
+            (with_file(&RULE.replace("http:", "ftp:")), &["notifications", "uri", "https://"]),
+            (with_file(&RULE.replace("ops", "o p s")), &["notifications", "name", "o p s", "letters"]),
+            (with_file(&format!("{RULE}{RULE}")), &["notifications", "rule 2", "ops"]),
+            (with_file(&RULE.replace("uri", "url")), &["notifications", "url"]),
             (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),
             (with(&[("PUNCTUAL_API_WRITES", "0")]), &["api.writes", "nonzero"]),
         ] {

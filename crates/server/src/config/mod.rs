@@ -8,6 +8,7 @@ mod database;
 pub(crate) mod duration;
 mod layers;
 mod metrics;
+mod notifications;
 mod oauth;
 mod queues;
 mod secrets;
@@ -26,6 +27,7 @@ use crate::rates::Budget;
 pub use database::DatabaseUrl;
 pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
 pub use metrics::Metrics;
+pub use notifications::{Notification, Scope, Trouble};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;
@@ -52,6 +54,9 @@ pub struct Config {
     pub database_connections: NonZeroU32,
     /// The name of this node; a new one for each start where it is empty.
     pub node: String,
+    /// Whom to tell of jobs in trouble.
+    #[serde(deserialize_with = "notifications::read")]
+    pub notifications: Vec<Notification>,
     /// What seals secrets.
     pub secrets: Secrets,
     /// How the API speaks.

@@ -5,7 +5,7 @@
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `metrics` about
-//! what was counted, `overviews`
+//! what was counted, `notices` about jobs in trouble, `overviews`
 //! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
 //! pages, and about pages of others.
 
@@ -19,6 +19,7 @@ mod limits;
 mod lists;
 mod metrics;
 mod mutated;
+mod notices;
 mod overviews;
 mod paging;
 mod plans;

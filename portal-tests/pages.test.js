@@ -27,6 +27,7 @@ const PAGES = [
   ['new job', '/ui/new-job', '.preview .year'],
   ['edit', '/ui/edit/s/g/c/daily', '.preview .year'],
   ['ledger', '/ui/ledger?state=all', 'table.ledger tbody tr'],
+  ['audit', '/ui/audit?days=any', 'table.list tbody tr'],
   ['nodes', '/ui/nodes', '.empty'],
   ['settings', '/ui/settings', '.card .facts'],
   ['no such page', '/ui/nothing', '.empty'],

@@ -37,13 +37,13 @@ async function until(what, condition, patience = PATIENCE) {
   }
 }
 
-/** A server that runs until `stop`; `settings` are variables of its environment. */
-async function startServer(more = [], settings = {}) {
+/** A server that runs until `stop`; `settings` are variables of its environment, `data` names its folder. */
+async function startServer(more = [], { data = 'punctual-data', ...settings } = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'punctual-portal-'));
   const log = fs.openSync(path.join(folder, 'log'), 'w');
   // What the reader's machine adds to the environment must not decide what the server does.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PUNCTUAL_')));
-  const child = spawn(process.env.BINARY, ['serve', '--listen', '127.0.0.1:0', '--data', 'punctual-data', ...more], {
+  const child = spawn(process.env.BINARY, ['serve', '--listen', '127.0.0.1:0', '--data', data, ...more], {
     stdio: ['ignore', 'pipe', log],
     cwd: folder,
     env: { ...env, ...settings },
@@ -119,12 +119,12 @@ function sql(text) {
   });
 }
 
-/** A browser; `page()` opens one that notes what must not happen. */
+/** A browser; `page()` opens one that notes what must not happen, such as a request to anybody but us and `others`. */
 async function startBrowser() {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
   return {
     stop: () => browser.close(),
-    page: async (url, { width = 1280, height = 800, scheme = 'light', expected = [] } = {}) => {
+    page: async (url, { width = 1280, height = 800, scheme = 'light', expected = [], others = [] } = {}) => {
       const context = await browser.newContext({
         baseURL: url,
         viewport: { width, height },
@@ -132,6 +132,7 @@ async function startBrowser() {
         reducedMotion: 'reduce',
         timezoneId: 'Europe/Berlin',
         locale: 'en-GB',
+        ignoreHTTPSErrors: others.length > 0,
         permissions: ['clipboard-read', 'clipboard-write'],
       });
       const page = await context.newPage();
@@ -147,7 +148,8 @@ async function startBrowser() {
       page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));
       page.on('request', (request) => {
         const asked = new URL(request.url());
-        if (asked.protocol.startsWith('http') && asked.origin !== origin) wrong.push(`request to ${asked.origin}`);
+        if (asked.protocol.startsWith('http') && ![origin, ...others].includes(asked.origin))
+          wrong.push(`request to ${asked.origin}`);
       });
       await context.addInitScript(() => {
         addEventListener('securitypolicyviolation', (event) =>

@@ -34,6 +34,8 @@ const LARGEST_ANSWER: usize = 64 << 20;
 #[derive(Clone)]
 pub(crate) struct Client {
     base: Url,
+    /// Says who calls, where the server asks.
+    token: Option<HeaderValue>,
     pool: Pool<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
@@ -125,7 +127,20 @@ impl Client {
             .https_or_http()
             .enable_http1()
             .wrap_connector(connector);
-        Ok(Self { base, pool: Pool::builder(TokioExecutor::new()).build(connector) })
+        Ok(Self { base, token: None, pool: Pool::builder(TokioExecutor::new()).build(connector) })
+    }
+
+    /// The same, which says who calls.
+    pub(crate) fn with_token(self, token: Option<&str>) -> anyhow::Result<Self> {
+        let header = |token: &str| {
+            let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
+            // It is not shown again: it may be a secret with one letter too many.
+            let mut value =
+                value.map_err(|_| Refused::new("the token holds what no token can".to_owned()))?;
+            value.set_sensitive(true);
+            Ok::<_, anyhow::Error>(value)
+        };
+        Ok(Self { token: token.map(header).transpose()?, ..self })
     }
 
     /// Where the server is.
@@ -247,6 +262,9 @@ impl Client {
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::from(body.map(Value::to_string).unwrap_or_default()))
             .with_context(|| format!("{uri} cannot be asked for"))?;
+        if let Some(token) = &self.token {
+            request.headers_mut().insert(header::AUTHORIZATION, token.clone());
+        }
         if let Some((name, value)) = condition.header() {
             request.headers_mut().insert(name, HeaderValue::from_str(&value)?);
         }

@@ -1,12 +1,14 @@
 //! `punctual context`: stored contexts, so that nobody types a server's address twice.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::contexts::{self, Contexts};
 use crate::output::{Format, Output};
 use crate::target::Target;
-use crate::{client, target};
+use crate::{client, secret, target};
 
 /// The options of `context`.
 #[derive(Debug, Args)]
@@ -81,6 +83,9 @@ struct Set {
     /// The job collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
+    /// A file with the token for a server that asks who calls; - is standard input, an empty file removes it
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
     /// Use it from now on
     #[arg(long = "use")]
     in_use: bool,
@@ -157,6 +162,9 @@ fn set(options: &Set) -> anyhow::Result<()> {
         if let Some(given) = given {
             *slot = Some(given.clone()).filter(|given| !given.is_empty());
         }
+    }
+    if let Some(file) = &options.token_file {
+        context.token = Some(secret::of_file(file, "--token-file")?).filter(|token| !token.is_empty());
     }
     if options.in_use {
         contexts.current = Some(options.name.clone());

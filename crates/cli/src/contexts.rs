@@ -28,7 +28,7 @@ pub(crate) struct Contexts {
 }
 
 /// A server and a place on it; what is not said is left to the defaults.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Context {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,6 +39,23 @@ pub(crate) struct Context {
     pub(crate) group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) collection: Option<String>,
+    /// Says who calls, where the server asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { server, subscription, group, collection, token } = self;
+        let token = token.as_ref().map(|_| "…");
+        f.debug_struct("Context")
+            .field("server", server)
+            .field("subscription", subscription)
+            .field("group", group)
+            .field("collection", collection)
+            .field("token", &token)
+            .finish()
+    }
 }
 
 /// Where the contexts lie.

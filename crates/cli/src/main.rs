@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod backup;
 mod bench;
 mod client;
@@ -30,11 +31,13 @@ mod preview;
 mod progress;
 mod refused;
 mod report;
+mod role;
 mod secret;
 mod serve;
 mod style;
 mod table;
 mod target;
+mod token;
 mod window;
 
 use std::process::ExitCode;
@@ -78,6 +81,12 @@ enum Command {
     Export(export::Options),
     /// Make, show and change the keys that seal the secrets of jobs
     Keys(keys::Options),
+    /// Make, list and revoke the tokens of a server that asks who calls
+    Token(token::Options),
+    /// Give, list and take away roles: who may do what
+    Role(role::Options),
+    /// Show who did what, and verify that nobody has changed that
+    Audit(audit::Options),
     /// Show the nodes that share a server's store
     Nodes(nodes::Options),
     /// Show when a job would run
@@ -109,6 +118,9 @@ fn main() -> ExitCode {
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
         Command::Keys(options) => keys::run(options),
+        Command::Token(options) => token::run(options),
+        Command::Role(options) => role::run(options),
+        Command::Audit(options) => audit::run(options),
         Command::Nodes(options) => nodes::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),

@@ -17,7 +17,7 @@ const LARGEST: u64 = 64 << 10;
 /// Reads the secret that is called `what`.
 pub(crate) fn read(file: Option<&Path>, what: &str) -> anyhow::Result<String> {
     let secret = match file {
-        Some(file) => of_file(file)?,
+        Some(file) => of_file(file, "--secret-file")?,
         None => match std::env::var(VARIABLE) {
             Ok(secret) => secret,
             Err(_) if somebody_is_there() => {
@@ -40,14 +40,14 @@ pub(crate) fn read(file: Option<&Path>, what: &str) -> anyhow::Result<String> {
 }
 
 /// The text of a file without the line break at its end, which editors add.
-fn of_file(file: &Path) -> anyhow::Result<String> {
+pub(crate) fn of_file(file: &Path, option: &str) -> anyhow::Result<String> {
     let mut text = String::new();
     let read = if file == Path::new("-") {
         io::stdin().lock().take(LARGEST).read_to_string(&mut text)
     } else {
         std::fs::File::open(file).and_then(|file| file.take(LARGEST).read_to_string(&mut text))
     };
-    read.map_err(|error| Refused::new(format!("--secret-file: {} cannot be read: {error}", file.display())))?;
+    read.map_err(|error| Refused::new(format!("{option}: {} cannot be read: {error}", file.display())))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }

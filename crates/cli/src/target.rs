@@ -14,6 +14,9 @@ use crate::contexts::{self, Context, Contexts};
 /// Names the server, as `--server` does.
 const SERVER_VARIABLE: &str = "PUNCTUAL_SERVER";
 
+/// Holds the token, as `--token` does.
+const TOKEN_VARIABLE: &str = "PUNCTUAL_TOKEN";
+
 const DEFAULT_SERVER: &str = "http://127.0.0.1:8042";
 
 /// The subscription, the group and the collection of those who never chose any.
@@ -32,6 +35,10 @@ pub(crate) struct Server {
     /// A stored context; by default that of PUNCTUAL_CONTEXT, or the one in use
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    /// A token for a server that asks who calls; better in PUNCTUAL_TOKEN or in the context, where no list of processes
+    /// shows it
+    #[arg(long, value_name = "TOKEN", hide_env_values = true)]
+    token: Option<String>,
 }
 
 /// Which server, and where on it.
@@ -75,18 +82,33 @@ impl Server {
     }
 
     fn client_in(&self, context: &Context) -> anyhow::Result<Client> {
+        let (client, is_contexts) = self.reached(context)?;
+        let variable = || std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
+        // The token of a context is for its server, and nobody else is shown it.
+        let stored = || context.token.clone().filter(|_| is_contexts);
+        // As with the server: a context that was asked for by name means its token.
+        let token = match (&self.token, &self.context) {
+            (Some(token), _) => Some(token.clone()),
+            (None, Some(_)) => stored().or_else(variable),
+            (None, None) => variable().or_else(stored),
+        };
+        client.with_token(token.as_deref())
+    }
+
+    /// Who is talked to, and whether that is the server of the context.
+    fn reached(&self, context: &Context) -> anyhow::Result<(Client, bool)> {
         if let Some(server) = &self.server {
-            return Client::new(server, "--server");
+            return Ok((Client::new(server, "--server")?, false));
         }
         // A context that was asked for by name means its server, whatever the environment says.
         if let (Some(name), Some(server)) = (&self.context, &context.server) {
-            return Client::new(server, &format!("the server of the context '{name}'"));
+            return Ok((Client::new(server, &format!("the server of the context '{name}'"))?, true));
         }
         if let Some(server) = std::env::var(SERVER_VARIABLE).ok().filter(|server| !server.is_empty()) {
-            return Client::new(&server, "--server, from PUNCTUAL_SERVER");
+            return Ok((Client::new(&server, "--server, from PUNCTUAL_SERVER")?, false));
         }
         let server = context.server.as_deref().unwrap_or(DEFAULT_SERVER);
-        Client::new(server, "the server of the context")
+        Ok((Client::new(server, "the server of the context")?, true))
     }
 
     /// Talks to it.

@@ -59,11 +59,19 @@ const ROOMS: &[Room] = &[
     },
     // The language of templates; what is in them is for others to judge.
     Room { name: "template", folder: "template", may_use: &[], outside: AllBut(&[ASYNC, HTTP, SQL]) },
+    // Decides who may, and chains what was done; neither asks nor keeps anything.
+    Room {
+        name: "access",
+        folder: "access",
+        may_use: &[("model", "scopes are parts of the tree of resources")],
+        outside: AllBut(&[ASYNC, HTTP, SQL]),
+    },
     // Keeps what it is given; does not know where it came from.
     Room {
         name: "store",
         folder: "store",
         may_use: &[
+            ("access", "tokens, roles and notes are kept too"),
             ("model", "what is kept"),
             ("recurrence", "rules are part of what is kept"),
             ("measure", "commits and reads are timed"),
@@ -98,6 +106,7 @@ const ROOMS: &[Room] = &[
             ("engine", "the engine runs inside the server"),
             ("actions", "start-up builds the real actions"),
             ("store", "use-cases load and store"),
+            ("access", "who may ask for what"),
             ("wire", "requests and answers are JSON"),
             ("template", "import"),
             ("model", "the decisions"),
@@ -115,6 +124,7 @@ const ROOMS: &[Room] = &[
             ("engine", "bench"),
             ("actions", "bench"),
             ("store", "migrate, export and import"),
+            ("access", "the first token"),
             ("wire", "files of jobs are JSON"),
             ("template", "import"),
             ("model", "what import and export carry"),

@@ -78,6 +78,11 @@ fn furnish(server: &Server, folder: &Path) {
             201
         );
     }
+    assert_eq!(server.call("POST", "/api/tokens", Some(&json!({"name": "robot", "role": "Reader"}))).0, 201);
+    let role = json!({
+        "principal": "token:0123456789abcdef", "role": "Operator",
+        "scope": "/subscriptions/acme/resourceGroups/billing"});
+    assert_eq!(server.call("POST", "/api/roles/assign", Some(&role)).0, 201);
     let template = json!({
         "$schema": "https://schema.management.azure.com/schemas/2015-01-01/deploymentTemplate.json#",
         "contentVersion": "1.0.0.0",

@@ -13,12 +13,16 @@ export class Fault extends Error {
   }
 }
 
+/** Who is signed in, as `session.js` found out: what changes need, and what to do where somebody has to sign in. */
+export const session = { csrf: null, signInAgain: () => {} };
+
 /** Sends a request; answers `{status, body, etag}` or throws a Fault. */
 export async function call(method, path, { body, etag, isNew, signal, keepalive } = {}) {
   const headers = { accept: 'application/json', 'x-punctual-portal': '1' };
   if (body !== undefined) headers['content-type'] = 'application/json';
   if (etag) headers['if-match'] = etag;
   if (isNew) headers['if-none-match'] = '*';
+  if (session.csrf && method !== 'GET') headers['x-punctual-csrf'] = session.csrf;
   let response;
   try {
     response = await fetch(path, {
@@ -46,6 +50,7 @@ export async function call(method, path, { body, etag, isNew, signal, keepalive 
       message = `The server answered with status ${response.status}.`,
       details,
     } = answer?.error ?? {};
+    if (response.status === 401 && path !== '/api/session') session.signInAgain();
     throw new Fault(response.status, code, message, details ?? []);
   }
   return { status: response.status, body: answer, etag: response.headers.get('etag') };

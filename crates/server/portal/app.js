@@ -5,6 +5,7 @@ import { connect, retry, watch } from './live.js';
 import { button, empty, icon, link, loading, say } from './parts/basics.js';
 import { ask, toast } from './parts/dialogs.js';
 import { address, go, start } from './router.js';
+import { enter, leaveButton } from './session.js';
 import { startTicking } from './time.js';
 
 /** From the first segment of an address to its page. */
@@ -18,6 +19,7 @@ const PAGES = {
   edit: () => import('./pages/editor.js'),
   ledger: () => import('./pages/ledger.js'),
   nodes: () => import('./pages/nodes.js'),
+  audit: () => import('./pages/audit.js'),
   settings: () => import('./pages/settings.js'),
 };
 const NAVIGATION = [
@@ -26,6 +28,7 @@ const NAVIGATION = [
   ['collections', 'Collections', '/ui/collections'],
   ['ledger', 'Ledger', '/ui/ledger'],
   ['nodes', 'Nodes', '/ui/nodes'],
+  ['audit', 'Audit', '/ui/audit'],
   ['settings', 'Settings', '/ui/settings'],
 ];
 /** Which entry of the navigation a page belongs to. */
@@ -93,6 +96,7 @@ const SHORTCUTS = [
   ['g c', 'collections'],
   ['g l', 'ledger'],
   ['g n', 'nodes'],
+  ['g a', 'audit'],
   ['g s', 'settings'],
   ['?', 'this help'],
   ['Esc', 'close what is open'],
@@ -134,6 +138,7 @@ function shortcut(event) {
     gc: '/ui/collections',
     gl: '/ui/ledger',
     gn: '/ui/nodes',
+    ga: '/ui/audit',
     gs: '/ui/settings',
     n: '/ui/new-job',
   };
@@ -178,6 +183,7 @@ document
     link([icon('plus'), h('span', {}, 'New job')], '/ui/new-job', { class: 'button primary' }),
     button('', { icon: 'sun', title: 'Light or dark', onclick: toggleTheme }),
     button('', { icon: 'help', title: 'Keyboard shortcuts', onclick: help }),
+    leaveButton(),
   );
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
@@ -187,7 +193,9 @@ addEventListener('keydown', shortcut);
 addEventListener('unhandledrejection', (event) => {
   if (event.reason?.name !== 'AbortError') toast(String(event.reason?.message ?? event.reason), { kind: 'bad' });
 });
-watch(connection);
-connect();
-startTicking();
-start(show);
+enter(() => {
+  watch(connection);
+  connect();
+  startTicking();
+  start(show);
+});

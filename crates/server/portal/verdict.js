@@ -5,11 +5,18 @@ const SPANS = { hour: 'the last hour', day: 'the last 24 hours', week: 'the last
 const several = (number, one, more) => `${number.toLocaleString('en-US')} ${number === 1 ? one : more}`;
 
 /** `{kind: good | late | bad | quiet, title, text}` of an overview. */
-export function verdict({ jobs, totals, span, running = 0 }) {
+export function verdict({ jobs, totals, span, partial = false, running = 0 }) {
   const within = SPANS[span] ?? 'this time';
   const known = jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted;
   if (known === 0)
     return { kind: 'quiet', title: 'Nothing is scheduled yet', text: 'Make a first job: it takes a minute.' };
+  // Whoever sees part of a server is not told how it goes as a whole.
+  if (partial)
+    return {
+      kind: 'quiet',
+      title: 'This is your part of the server',
+      text: `${several(jobs.enabled, 'job is', 'jobs are')} enabled in it; the ledger tells how they ran.`,
+    };
   const lost = totals.faulted + totals.missed;
   const ran = totals.ran + totals.ranLate;
   const on = `${several(ran, 'run', 'runs')} in ${within}`;

@@ -9,6 +9,7 @@
 pub mod app;
 pub mod config;
 mod demo;
+pub mod guard;
 pub mod http;
 pub mod keys;
 pub mod live;
@@ -22,7 +23,7 @@ mod serve;
 mod stores;
 pub mod traces;
 
-pub use serve::{Options, init_logging, serve};
+pub use serve::{Options, init_logging, make_token, serve};
 
 /// The version of the product.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

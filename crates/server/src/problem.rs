@@ -1,6 +1,13 @@
 //! Problems: what an API call is answered with when it cannot be done.
 
+use access::{Act, Permission, Principal, Role, Scope};
 use recurrence::Faults;
+
+/// The code of a call that does not say who makes it.
+const UNAUTHENTICATED: &str = "AuthenticationFailed";
+
+/// The code of what whoever asks may not do.
+const DENIED: &str = "AuthorizationFailed";
 
 /// The code of a collection that is not there.
 const NO_RESOURCE: &str = "ResourceNotFound";
@@ -102,6 +109,80 @@ impl Problem {
             "The api-version '{given}' is none; allowed: a date such as 2021-04-01, or 2021-04-01-preview."
         );
         Self::new(400, "InvalidApiVersionParameter", message)
+    }
+
+    /// 401: nobody says who asks.
+    pub fn unauthenticated() -> Self {
+        let message = "The call does not say who makes it; send a token: 'Authorization: Bearer …'.";
+        Self::new(401, UNAUTHENTICATED, message)
+    }
+
+    /// 401: a token that is not believed.
+    pub fn bad_token(why: &str) -> Self {
+        Self::new(401, "InvalidAuthenticationToken", format!("The token of the call is not accepted: {why}."))
+    }
+
+    /// 401: a token whose time is over.
+    pub fn expired_token() -> Self {
+        let problem = Self::bad_token("it has expired");
+        Self { code: "ExpiredAuthenticationToken", ..problem }
+    }
+
+    /// Whether nobody says who asks, which is no attempt at anything.
+    pub fn is_unauthenticated(&self) -> bool {
+        self.code == UNAUTHENTICATED
+    }
+
+    /// What is asked of whoever is not known, in `WWW-Authenticate`.
+    pub fn challenge(&self) -> Option<&'static str> {
+        match self.status {
+            401 if self.is_unauthenticated() => Some("Bearer realm=\"punctual\""),
+            401 => Some("Bearer realm=\"punctual\", error=\"invalid_token\""),
+            _ => None,
+        }
+    }
+
+    /// 403: whoever asks may not.
+    pub fn forbidden(who: &Principal, act: Act, permission: Permission, scope: &Scope) -> Self {
+        let enough = Role::ALL.into_iter().find(|role| role.allows(permission)).unwrap_or(Role::Owner);
+        let message = format!(
+            "'{}' ({}) may not do '{}' at '{scope}'; allowed: with the role {} there, or one that may more.",
+            who.name,
+            who.id,
+            act.name(),
+            enough.name()
+        );
+        Self::new(403, DENIED, message)
+    }
+
+    /// Whether somebody asks for what they may not.
+    pub fn is_denial(&self) -> bool {
+        self.code == DENIED
+    }
+
+    /// 404: what may not be seen is answered as if it were not there.
+    pub fn missing(scope: &Scope) -> Self {
+        match scope {
+            Scope::Root => Self::no_path("/"),
+            Scope::Subscription(id) => Self::no_subscription(id),
+            Scope::Group(path) => Self::no_group(&path.name),
+            Scope::Collection(path) => Self::no_collection(&path.group, &path.name),
+        }
+    }
+
+    /// 404: the resource manager's answer to a subscription that is not there.
+    pub fn no_subscription(id: &str) -> Self {
+        Self::new(404, "SubscriptionNotFound", format!("The subscription '{id}' could not be found."))
+    }
+
+    /// 404: a token that is not there, or is revoked.
+    pub fn no_token(id: &str) -> Self {
+        Self::new(404, "NotFound", format!("There is no token '{id}' that could be revoked."))
+    }
+
+    /// 404: a role that nobody has.
+    pub fn no_role() -> Self {
+        Self::new(404, "NotFound", "That principal does not have that role in that scope.")
     }
 
     /// 403: the page of a stranger asks, in the name of whoever looks at it.

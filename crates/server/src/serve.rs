@@ -1,12 +1,16 @@
 //! The life of the process: start, serve, stop.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use access::{Note, Token};
 use actions::{ActionSettings, Actions, EgressSettings};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use engine::{Engine, SystemClock};
 use model::Clock;
+use store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -14,8 +18,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
+use crate::app::register::NewToken;
 use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
+use crate::guard::Guard;
 use crate::http::Hosts;
 use crate::notices::Notifier;
 use crate::stores::{self, Opened};
@@ -45,15 +51,21 @@ pub fn init_logging(config: &Config) -> anyhow::Result<()> {
 
 /// Serves until told to stop, then finishes what is under way.
 pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
-    if !config.listen.ip().is_loopback() {
+    if !config.auth.enabled && !config.listen.ip().is_loopback() {
         bail!(
             "listen: {} is not a loopback address; without authentication the server is for this machine only \
-             (127.0.0.1 or [::1])",
+             (127.0.0.1 or [::1]). `auth.enabled` asks callers for a token, and lifts this",
             config.listen
+        );
+    }
+    if config.auth.enabled && options.demo {
+        bail!(
+            "--demo: its jobs call this server without a token, which `auth.enabled` refuses; leave one of them out"
         );
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     // Before anything is made: a setting that is wrong leaves nothing behind.
+    let guard = Arc::new(config.guard()?);
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     config.node = stores::node_name(&config);
     let Opened { store, clock, source } = stores::open(&config, clock).await?;
@@ -72,6 +84,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     config.listen = address;
 
     let mut app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
+    app.guard = guard.clone();
     app.trials = Some(Arc::new(Trials::new(runner.clone())));
     let exporter = export_traces(&config, &mut app)?;
     if options.demo {
@@ -85,11 +98,17 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     // It only brings forward what the next start would do: it ends wherever it stands.
     let resealer = tokio::spawn(async move { keys.reseal(&*sealed).await });
 
+    let forgetter = tokio::spawn(forget_notes(store.clone(), app.clock.clone(), config.retention.audit));
+
+    let (watch, told) = ((app.guard.clone(), app.clock.clone()), store.clone());
+    let teller = tokio::spawn(async move { tell_denials(&watch.0, &*told, &*watch.1).await });
+
     let stop = CancellationToken::new();
     let notifier = Notifier::start(app.clone(), stop.clone());
     let watching = watching.map(|listener| serve_watching(listener, app.clone(), &stop)).transpose()?;
     let stopped = stop.clone().cancelled_owned();
-    let server = axum::serve(listener, http::router(app)).with_graceful_shutdown(stopped);
+    let router = http::router(app).into_make_service_with_connect_info::<SocketAddr>();
+    let server = axum::serve(listener, router).with_graceful_shutdown(stopped);
     let server = tokio::spawn(server.into_future());
 
     let census = store.census().await?;
@@ -113,6 +132,8 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         _ = interrupt.recv() => false,
         _ = terminate.recv() => false,
     };
+    teller.abort();
+    note_all(&*store, guard.repeated_denials(None)).await;
     if let Err(error) = store.leave().await {
         warn!(%error, "could not say goodbye; others take over when the lease has run out");
     }
@@ -125,6 +146,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     notifier.inspect(JoinHandle::abort);
     watching.inspect(JoinHandle::abort);
     resealer.abort();
+    forgetter.abort();
     info!(all_ended, "stopped");
     Ok(())
 }
@@ -158,4 +180,57 @@ fn export_traces(config: &Config, app: &mut App) -> anyhow::Result<Option<Export
     };
     let under_way = &app.live.watched.under_way;
     Ok(Some(Exporter::start(to, traces, spans, under_way, runner, app.clock.clone())))
+}
+
+/// Makes a token in the store itself, in the name of `local`: the first one, or one for whoever has lost all.
+///
+/// # Errors
+///
+/// When the store cannot be opened, as when a server uses it.
+pub async fn make_token(config: &Config, new: NewToken) -> anyhow::Result<Token> {
+    let Opened { store, clock, source } = stores::open(config, Arc::new(SystemClock)).await?;
+    let app = App::configured(config, store.clone(), clock).with_keys(source);
+    let made = app.create_token(new).await;
+    store.leave().await?;
+    made.map(|(token, _)| token).map_err(|problem| anyhow!(problem.message))
+}
+
+/// Notes, minute by minute, what was denied more often than once, until it is stopped.
+async fn tell_denials(guard: &Guard, store: &dyn Store, clock: &dyn Clock) {
+    let mut minutes = tokio::time::interval(Duration::from_secs(60));
+    loop {
+        minutes.tick().await;
+        note_all(store, guard.repeated_denials(Some(clock.now()))).await;
+    }
+}
+
+async fn note_all(store: &dyn Store, notes: Vec<Note>) {
+    for note in notes {
+        let (who, act) = (note.who.clone(), note.act.name());
+        if let Err(error) = store.note(note).await {
+            tracing::error!(%error, who, act, "denials are not noted");
+        }
+    }
+}
+
+/// How often old notes of the audit are looked for.
+const FORGET_EVERY: Duration = Duration::from_secs(3600);
+
+/// Removes what the audit need not keep any more, a little at a time, until it is stopped.
+async fn forget_notes(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keep: Duration) {
+    let mut hours = tokio::time::interval(FORGET_EVERY);
+    loop {
+        hours.tick().await;
+        loop {
+            let before = clock.now().checked_sub(keep).unwrap_or(model::Timestamp::MIN);
+            match store.prune_audit(before).await {
+                Ok(true) => tokio::task::yield_now().await,
+                Ok(false) => break,
+                Err(error) => {
+                    warn!(%error, "old notes of the audit are not removed; the next try is in an hour");
+                    break;
+                }
+            }
+        }
+    }
 }

@@ -14,6 +14,11 @@
 //!
 //! An execution that was claimed and not settled when the process died is handed out again after the next start, with
 //! the same tag. Nothing accepted is lost; duplicates are possible only for what was in flight.
+//!
+//! # In whose name
+//!
+//! [`Register`] keeps who may do what, and who did what. A store that [notes](Register::noting) writes down each change that
+//! it makes, in the same transaction; one that is [seen by](Register::seen_by) somebody lists only what they see.
 
 #![forbid(unsafe_code)]
 
@@ -30,6 +35,7 @@ mod moving;
 mod node;
 mod numbers;
 mod postgres;
+mod register;
 mod rows;
 pub mod seal;
 mod search;
@@ -61,6 +67,7 @@ pub use postgres::{
     DatabaseFault, DatabaseInspection, DatabaseSchema, Meter, PostgresSettings, PostgresStore, TrialGround,
     inspect as inspect_database,
 };
+pub use register::{Added, AuditQuery, Chain, MOST_ASSIGNMENTS, MOST_TOKENS, Register, Session};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
@@ -334,7 +341,7 @@ pub struct KeyUse {
 
 /// A database, as the scheduler sees it.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Register {
     /// Rings after every change that may make something due earlier.
     fn bell(&self) -> &Bell;
 

@@ -12,7 +12,7 @@ use crate::codec::key;
 /// the ledger, and is found by walking through all of it.
 const FEW_COLLECTIONS: usize = 64;
 
-/// How many collections of a subscription have to be found for [`of_subscription`] to decide.
+/// How many collections of a subscription have to be found for [`of_many`] to decide.
 pub(crate) const TO_BE_FOUND: i64 = FEW_COLLECTIONS as i64 + 1;
 
 /// What a question is about.
@@ -52,10 +52,11 @@ pub(crate) fn scope(query: &LedgerQuery) -> Scope<'_> {
     }
 }
 
-/// The walks through a subscription, of which up to [`TO_BE_FOUND`] collections were found.
-pub(crate) fn of_subscription(subscription: &str, collections: Vec<i64>) -> Vec<Walk> {
+/// The walks through a subscription (the key of its name), or through all that somebody sees, of which up to
+/// [`TO_BE_FOUND`] collections were found.
+pub(crate) fn of_many(subscription: Option<String>, collections: Vec<i64>) -> Vec<Walk> {
     if collections.len() > FEW_COLLECTIONS {
-        return vec![Walk::Subscription(key(subscription))];
+        return vec![subscription.map_or(Walk::Everything, Walk::Subscription)];
     }
     collections.into_iter().map(Walk::Collection).collect()
 }
@@ -86,8 +87,10 @@ mod tests {
 
     #[test]
     fn a_large_subscription_is_one_walk() {
-        assert_eq!(of_subscription("S", vec![3, 4]), [Walk::Collection(3), Walk::Collection(4)]);
-        assert_eq!(of_subscription("S", (0..64).collect()).len(), 64);
-        assert_eq!(of_subscription("S", (0..TO_BE_FOUND).collect()), [Walk::Subscription("s".into())]);
+        let of = |collections| of_many(Some("s".into()), collections);
+        assert_eq!(of(vec![3, 4]), [Walk::Collection(3), Walk::Collection(4)]);
+        assert_eq!(of((0..64).collect()).len(), 64);
+        assert_eq!(of((0..TO_BE_FOUND).collect()), [Walk::Subscription("s".into())]);
+        assert_eq!(of_many(None, (0..TO_BE_FOUND).collect()), [Walk::Everything]);
     }
 }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::audit::Walk;
+use access::{Act, Note, Verdict};
 use async_trait::async_trait;
 use model::action::{Call, HttpAuthentication};
 use model::{CatchUp, Definition, JobState, Overlap, Secret, Timestamp};
@@ -14,9 +16,9 @@ use proptest::prelude::*;
 use store::conformance::accounting::{self, Step};
 use store::conformance::{self, Backend, World, keyring, path};
 use store::{
-    Durability, Error, HistoryQuery, JobQuery, Key, Keyring, LedgerQuery, MoveEnd, MoveFault, MoveKeys,
-    MoveSettings, MoveStep, Page, Retention, SqliteSettings, SqliteStore, Store, plan_move, run_move,
-    undo_move,
+    AuditQuery, Durability, Error, HistoryQuery, JobQuery, Key, Keyring, LedgerQuery, MoveEnd, MoveFault,
+    MoveKeys, MoveSettings, MoveStep, Page, Register as _, Retention, SqliteSettings, SqliteStore, Store,
+    plan_move, run_move, undo_move,
 };
 use tempfile::TempDir;
 
@@ -130,6 +132,36 @@ async fn furnish(world: &mut World<'_>) {
     // Whatever waits for a retry goes on with the definition that it began with.
     world.patch("secret", JobState::Enabled, |definition| definition.catch_up = CatchUp::None).await;
     world.patch("off", JobState::Disabled, |_| ()).await;
+    for target in ["/subscriptions/s", "with the character \0", ""] {
+        world.store().note(note(world.now, target)).await.expect("noted");
+    }
+}
+
+fn note(at: Timestamp, target: &str) -> Note {
+    Note {
+        at,
+        who: "user:ann".into(),
+        name: "Ann".into(),
+        from: "127.0.0.1".into(),
+        act: Act::Read,
+        target: target.into(),
+        verdict: Verdict::Denied,
+        detail: String::new(),
+    }
+}
+
+/// How many entries of the audit there are, each one where it belongs.
+async fn verified(store: &dyn Store) -> i64 {
+    let mut count = 0;
+    for chain in store.audit_chains().await.expect("chains") {
+        let mut walk = Walk::from(chain.number, chain.before);
+        for entry in store.audit_of(chain.number, chain.before.serial, 1000).await.expect("entries") {
+            walk.step(&entry).expect("the next one");
+            count += 1;
+        }
+        walk.end(chain.last).expect("the end");
+    }
+    count
 }
 
 /// All that a store tells, in words.
@@ -157,6 +189,9 @@ async fn everything(store: &dyn Store) -> Vec<String> {
     let (from, until) = (Timestamp::UNIX_EPOCH, "2100-01-01T00:00:00Z".parse().expect("a time"));
     for tallied in store.tallies(from, until, Duration::from_secs(60)).await.expect("tallies") {
         told.push(format!("{tallied:?}"));
+    }
+    for entry in store.audit(&AuditQuery::default(), 1000).await.expect("the audit") {
+        told.push(format!("{entry:?}"));
     }
     told.push(format!("{:?}", store.certificates(100).await.expect("certificates")));
     told.push(format!("{:?}", store.census().await.expect("a census")));
@@ -200,6 +235,9 @@ async fn a_store_tells_the_same_after_a_move() {
     let node = both.postgres.node("a", Arc::new(Stopped(world.now))).await;
     let after = everything(&*node).await;
     similar(&before, &after);
+    assert_eq!(verified(&*node).await, 3);
+    node.note(note(world.now, "afterwards")).await.expect("noted");
+    assert_eq!(verified(&*node).await, 4);
 
     // It goes on: nothing gets a number that was used, and what waited is claimed with its tag.
     let stored = node.job(&path(), "minutely").await.expect("an answer").expect("there");

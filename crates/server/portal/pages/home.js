@@ -90,19 +90,22 @@ function draw(overview, span, choose) {
       'div',
       { class: 'tiles' },
       tile('Running now', count(overview.running), overview.running ? 'live' : ''),
-      tile(
-        'Lateness',
-        totals.latenessP50 === null ? '–' : duration(totals.latenessP50),
-        '',
-        totals.latenessP99 === null ? 'nothing ran' : `p99 ${duration(totals.latenessP99)}`,
-      ),
-      tile(
-        'Did not run',
-        count(totals.faulted + totals.missed),
-        totals.faulted + totals.missed ? 'bad' : '',
-        `${count(totals.faulted)} faulted, ${count(totals.missed)} missed`,
-      ),
-      tile('Failed attempts', count(totals.failedAttempts), '', many(totals.skipped, 'run skipped', 'runs skipped')),
+      !overview.partial &&
+        tile(
+          'Lateness',
+          totals.latenessP50 === null ? '–' : duration(totals.latenessP50),
+          '',
+          totals.latenessP99 === null ? 'nothing ran' : `p99 ${duration(totals.latenessP99)}`,
+        ),
+      !overview.partial &&
+        tile(
+          'Did not run',
+          count(totals.faulted + totals.missed),
+          totals.faulted + totals.missed ? 'bad' : '',
+          `${count(totals.faulted)} faulted, ${count(totals.missed)} missed`,
+        ),
+      !overview.partial &&
+        tile('Failed attempts', count(totals.failedAttempts), '', many(totals.skipped, 'run skipped', 'runs skipped')),
       tile(
         'Jobs',
         link(count(jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted), '/ui/jobs'),
@@ -110,27 +113,29 @@ function draw(overview, span, choose) {
         `${count(jobs.enabled)} enabled in ${many(overview.collections, 'collection')}`,
       ),
     ),
-    h(
-      'div',
-      { class: 'columns' },
-      h('section', { class: 'card' }, h('h2', {}, 'Runs'), bars(overview)),
+    // What is counted for the whole server is not shown to those who see part of it.
+    !overview.partial &&
       h(
-        'section',
-        { class: 'card' },
-        h('h2', {}, 'Lateness'),
-        lines(
-          overview.buckets,
-          [
-            ['latenessP50', 'accent', 'p50'],
-            ['latenessP99', 'late', 'p99'],
-          ],
-          {
-            span,
-            label: `Lateness over the last ${span}: p50 ${totals.latenessP50 ?? 'none'} ms, p99 ${totals.latenessP99 ?? 'none'} ms`,
-          },
+        'div',
+        { class: 'columns' },
+        h('section', { class: 'card' }, h('h2', {}, 'Runs'), bars(overview)),
+        h(
+          'section',
+          { class: 'card' },
+          h('h2', {}, 'Lateness'),
+          lines(
+            overview.buckets,
+            [
+              ['latenessP50', 'accent', 'p50'],
+              ['latenessP99', 'late', 'p99'],
+            ],
+            {
+              span,
+              label: `Lateness over the last ${span}: p50 ${totals.latenessP50 ?? 'none'} ms, p99 ${totals.latenessP99 ?? 'none'} ms`,
+            },
+          ),
         ),
       ),
-    ),
     h(
       'div',
       { class: 'columns three' },

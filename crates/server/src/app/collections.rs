@@ -1,11 +1,13 @@
 //! What can be done with job collections.
 
+use access::Act;
 use model::{Collection, CollectionPath, CollectionState, GroupPath, Plan};
 use recurrence::Fault;
 use serde_json::Value;
 use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, Written};
+use wire::dialect::Dialect;
 
-use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
+use super::{App, Preconditions, Result, TRIES, audited, names, too_many_changes};
 use crate::live::ChangeKind;
 use crate::problem::Problem;
 
@@ -126,9 +128,14 @@ impl App {
             let expected =
                 existing.as_ref().map_or(Expected::Absent, |existing| Expected::Revision(existing.revision));
             let write = CollectionWrite { collection: collection.clone(), expected, most, now };
-            match self.store.put_collection(write).await? {
+            let is_switched = old.is_some_and(|old| old.state != collection.state);
+            let shown = |collection: &Collection| wire::collection::write(collection, Dialect::default());
+            let detail =
+                old.map_or_else(audited::created, |old| audited::changed(&shown(old), &shown(&collection)));
+            let act = if is_switched { Act::SwitchCollection } else { Act::WriteCollection };
+            let store = self.noting(act, &wire::path::collection_id(&collection.path), &detail);
+            match store.put_collection(write).await? {
                 Written::Done(revision) => {
-                    let is_switched = old.is_some_and(|old| old.state != collection.state);
                     let kind = if is_switched { ChangeKind::Switched } else { ChangeKind::Written };
                     self.live.tell(kind, || wire::path::collection_id(&collection.path));
                     return Ok(PutCollection { stored: StoredCollection { collection, revision }, ignored });
@@ -191,7 +198,10 @@ impl App {
         for _ in 0..TRIES {
             let existing = self.collection(path).await?;
             preconditions.check(Some(existing.revision))?;
-            match self.store.delete_collection(path, Some(existing.revision), self.clock.now()).await? {
+            let detail = audited::deleted(wire::collection::write(&existing.collection, Dialect::default()));
+            let id = wire::path::collection_id(&existing.collection.path);
+            let store = self.noting(Act::DeleteCollection, &id, &detail);
+            match store.delete_collection(path, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
                     let path = &existing.collection.path;
                     self.live.tell(ChangeKind::Deleted, || wire::path::collection_id(path));

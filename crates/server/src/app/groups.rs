@@ -1,10 +1,11 @@
 //! What can be done with resource groups.
 
+use access::Act;
 use model::{CollectionPath, Group, GroupPath};
 use serde_json::Value;
 use store::{Deleted, Expected, GroupWrite, StoredGroup, Written};
 
-use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
+use super::{App, Preconditions, Result, TRIES, audited, names, too_many_changes};
 use crate::live::ChangeKind;
 use crate::problem::Problem;
 
@@ -71,7 +72,12 @@ impl App {
             let expected =
                 existing.as_ref().map_or(Expected::Absent, |existing| Expected::Revision(existing.revision));
             let write = GroupWrite { group: group.clone(), expected };
-            if let Written::Done(revision) = self.store.put_group(write).await? {
+            let detail = match &existing {
+                Some(old) => audited::changed(&wire::group::write(&old.group), &wire::group::write(&group)),
+                None => audited::created(),
+            };
+            let store = self.noting(Act::WriteGroup, &wire::path::group_id(&group.path), &detail);
+            if let Written::Done(revision) = store.put_group(write).await? {
                 self.live.tell(ChangeKind::Written, || wire::path::group_id(&group.path));
                 let stored = StoredGroup { group, revision };
                 return Ok(PutGroup { stored, created: existing.is_none(), ignored });
@@ -85,7 +91,9 @@ impl App {
         for _ in 0..TRIES {
             let existing = self.group(path).await?;
             preconditions.check(Some(existing.revision))?;
-            match self.store.delete_group(path, Some(existing.revision), self.clock.now()).await? {
+            let detail = audited::deleted(wire::group::write(&existing.group));
+            let store = self.noting(Act::DeleteGroup, &wire::path::group_id(&existing.group.path), &detail);
+            match store.delete_group(path, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
                     let path = &existing.group.path;
                     self.live.tell(ChangeKind::Deleted, || wire::path::group_id(path));

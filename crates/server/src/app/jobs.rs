@@ -1,17 +1,21 @@
 //! What can be done with jobs.
 
+use access::Act;
 use model::transition;
 use model::{Action, Collection, CollectionPath, JobState, Timestamp, Uuid};
 use recurrence::{Fault, Faults};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{
     Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredCollection, StoredHistory, StoredJob, Written,
 };
 use wire::job::JobRequest;
 
-use super::{App, Preconditions, Result, TRIES, names, too_many_changes};
+use super::{App, Preconditions, Result, TRIES, audited, names, too_many_changes};
 use crate::live::ChangeKind;
 use crate::problem::Problem;
+
+/// The member of a job that switches it.
+const STATE: &str = "properties.state";
 
 /// A job that was written.
 pub struct PutJob {
@@ -58,7 +62,7 @@ impl App {
                 most: existing.is_none().then(|| collection.allowance(&self.plans).jobs),
                 now,
             };
-            if self.write_job(write, ChangeKind::Written).await? {
+            if self.write_job(write, existing.as_ref(), ChangeKind::Written).await? {
                 let stored = self.job(path, name).await?;
                 return Ok(PutJob { stored, created: existing.is_none(), ignored: request.ignored });
             }
@@ -97,7 +101,7 @@ impl App {
                 now,
             };
             let kind = if state == job.state { ChangeKind::Written } else { ChangeKind::Switched };
-            if self.write_job(write, kind).await? {
+            if self.write_job(write, Some(&existing), kind).await? {
                 let stored = self.job(path, name).await?;
                 return Ok(PutJob { stored, created: false, ignored: request.ignored });
             }
@@ -131,9 +135,22 @@ impl App {
     }
 
     /// Whether it was written; not, when somebody else was faster.
-    async fn write_job(&self, write: JobWrite, kind: ChangeKind) -> Result<bool> {
+    async fn write_job(
+        &self,
+        write: JobWrite,
+        existing: Option<&StoredJob>,
+        kind: ChangeKind,
+    ) -> Result<bool> {
         let (path, name, most) = (write.collection.clone(), write.name.clone(), write.most);
-        match self.store.put_job(write).await? {
+        let (act, detail) = match existing {
+            None => (Act::WriteJob, audited::created()),
+            Some(StoredJob { job, .. }) => {
+                let changes = audited::job_changes(job, &write.definition, write.standing.state, &[]);
+                let is_switch = !changes.is_empty() && changes.iter().all(|change| change.member == STATE);
+                (if is_switch { Act::SwitchJob } else { Act::WriteJob }, audited::told(&changes))
+            }
+        };
+        match self.noting(act, &wire::path::job_id(&path, &name), &detail).put_job(write).await? {
             Written::Done(_) => {
                 self.live.tell(kind, || wire::path::job_id(&path, &name));
                 Ok(true)
@@ -180,7 +197,10 @@ impl App {
         for _ in 0..TRIES {
             let existing = self.job(path, name).await?;
             preconditions.check(Some(existing.revision))?;
-            match self.store.delete_job(path, name, Some(existing.revision), self.clock.now()).await? {
+            let id = wire::path::job_id(&existing.collection, &existing.job.name);
+            let detail = audited::deleted(audited::masked(&existing.job));
+            let store = self.noting(Act::DeleteJob, &id, &detail);
+            match store.delete_job(path, name, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
                     let id = || wire::path::job_id(&existing.collection, &existing.job.name);
                     self.live.tell(ChangeKind::Deleted, id);
@@ -206,7 +226,9 @@ impl App {
         }
         let tag = Uuid::new_v4();
         let execution = transition::run_now(&existing.job, tag, self.clock.now());
-        self.store.add_execution(execution).await?;
+        let id = wire::path::job_id(&existing.collection, &existing.job.name);
+        let detail = json!({"executionTag": tag.simple().to_string()});
+        self.noting(Act::RunJob, &id, &detail).add_execution(execution).await?;
         Ok(tag)
     }
 

@@ -1,5 +1,6 @@
 //! Use-cases: load, decide, store. What is decided is in [`model`]; here it is brought together.
 
+mod audited;
 mod collections;
 pub mod export;
 mod groups;
@@ -8,6 +9,7 @@ mod jobs;
 mod names;
 pub mod overview;
 mod preconditions;
+pub mod register;
 mod test_call;
 mod upcoming;
 
@@ -22,6 +24,7 @@ pub use preconditions::{Preconditions, etag};
 pub use test_call::{Called, Trials};
 
 use crate::config::Config;
+use crate::guard::{Caller, Guard};
 use crate::http::Hosts;
 use crate::keys::{Keys, Source};
 use crate::live::Live;
@@ -65,6 +68,10 @@ pub struct App {
     pub started_at: Timestamp,
     /// The keys of secrets.
     pub keys: Arc<Keys>,
+    /// Who finds out who asks.
+    pub guard: Arc<Guard>,
+    /// In whose name it is done.
+    pub caller: Caller,
 }
 
 impl App {
@@ -88,6 +95,8 @@ impl App {
             config: Arc::new(config.clone()),
             started_at,
             keys: Arc::new(Keys::new(Source::Environment)),
+            guard: Arc::new(config.auth.guard()),
+            caller: Caller::local(),
         }
     }
 

@@ -55,7 +55,8 @@ pub struct Overview {
     pub collections: u64,
     /// How many jobs.
     pub jobs: JobStates,
-    /// How it went, part by part without a gap, the present one last.
+    /// How it went, part by part without a gap, the present one last. That is counted for the whole server, so whoever sees
+    /// only part of it sees none of this.
     pub parts: Vec<Tallied>,
     /// The jobs that are due next.
     pub next: Vec<StoredJob>,
@@ -71,12 +72,15 @@ impl App {
         let last = now.as_second().div_euclid(seconds);
         let at = |part: i64| Timestamp::from_second(part * seconds).unwrap_or(now);
         let every = Duration::from_secs(seconds.unsigned_abs());
-        let found = self.store.tallies(at(last - count + 1), at(last + 1), every).await?;
-        let mut found: HashMap<Timestamp, Tally> = found.into_iter().map(|one| (one.at, one.tally)).collect();
-        let parts = (last - count + 1..=last)
-            .map(at)
-            .map(|at| Tallied { at, tally: found.remove(&at).unwrap_or_default() })
-            .collect();
+        let parts = if self.caller.sees_all() {
+            let found = self.store.tallies(at(last - count + 1), at(last + 1), every).await?;
+            let mut found: HashMap<Timestamp, Tally> =
+                found.into_iter().map(|one| (one.at, one.tally)).collect();
+            let tallied = |at| Tallied { at, tally: found.remove(&at).unwrap_or_default() };
+            (last - count + 1..=last).map(at).map(tallied).collect()
+        } else {
+            Vec::new()
+        };
         let fates = vec![Fate::Faulted, Fate::Skipped, Fate::Missed];
         Ok(Overview {
             now,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::{Act, Permission, Scope};
 use actions::{Order, Runner};
 use model::{Outcome, Plan, Timestamp, Uuid};
 use recurrence::{Fault, Faults};
@@ -51,6 +52,8 @@ impl App {
                 let allowed = "the id of a job";
                 let (path, name) = job_of_id(id)
                     .ok_or_else(|| Problem::faulty(Fault::new("job", format!("'{id}'"), allowed).into()))?;
+                // Its secrets are used, so that whoever could not write them may not send them anywhere either.
+                self.require(Permission::Write, &Scope::Collection(path.clone()), Act::TestCall)?;
                 let collection = self.collection(&path).await?.collection;
                 Some((collection, self.job(&path, &name).await?.job))
             }
@@ -67,6 +70,8 @@ impl App {
         let _place = trials.places.try_acquire().map_err(|_| {
             Problem::busy(format!("{MOST} test calls are under way already; try again when one has ended."))
         })?;
+        let target = wire::job::job_of_test_call(body).unwrap_or_default();
+        self.note(Act::TestCall, target, &Value::Null).await?;
         let order = Order {
             call: &call.action.call,
             collection: stored.as_ref().map_or("test", |(collection, _)| &collection.path.name),

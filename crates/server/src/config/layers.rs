@@ -51,14 +51,15 @@ const CONFIG_VARIABLE: &str = "PUNCTUAL_CONFIG";
 /// Holds the keys of secrets. No setting of a file, since those are shown around and quoted in messages.
 pub const KEY_VARIABLE: &str = "PUNCTUAL_SECRETS_KEY";
 
-/// Variables that are no settings of the server: the keys, and what tells the other commands where it is, and a secret of
-/// a job; and what tells tests where a database is.
-const NO_SETTINGS: [&str; 6] = [
+/// Variables that are no settings of the server: the keys, and what tells the other commands where it is and who calls, and
+/// a secret of a job; and what tells tests where a database is.
+const NO_SETTINGS: [&str; 7] = [
     CONFIG_VARIABLE,
     KEY_VARIABLE,
     "PUNCTUAL_SERVER",
     "PUNCTUAL_CONTEXT",
     "PUNCTUAL_SECRET",
+    "PUNCTUAL_TOKEN",
     "PUNCTUAL_TEST_POSTGRES",
 ];
 

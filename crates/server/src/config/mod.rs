@@ -4,6 +4,7 @@
 //! not exist. A file, then environment variables, then flags are laid over it, and a fault in any of them ends the start
 //! with the key's name, where it was set, and what is allowed.
 
+mod auth;
 mod database;
 pub(crate) mod duration;
 mod layers;
@@ -20,10 +21,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use actions::{ActionSettings, EgressSettings};
+use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
+use crate::guard::Guard;
 use crate::rates::Budget;
 
+pub use auth::{Auth, Oidc};
 pub use database::DatabaseUrl;
 pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
 pub use metrics::Metrics;
@@ -59,6 +63,8 @@ pub struct Config {
     pub notifications: Vec<Notification>,
     /// What seals secrets.
     pub secrets: Secrets,
+    /// Who may ask.
+    pub auth: Auth,
     /// How the API speaks.
     pub api: Api,
     /// What is logged.
@@ -226,6 +232,9 @@ pub struct Retention {
     pub keep: Duration,
     /// The most history entries of one job.
     pub history_per_job: u32,
+    /// How long the audit is kept.
+    #[serde(deserialize_with = "duration::read")]
+    pub audit: Duration,
 }
 
 /// How large a job may be.
@@ -346,6 +355,19 @@ impl Config {
     /// How much each subscription may ask.
     pub fn budget(&self) -> Budget {
         Budget { reads: self.api.reads, writes: self.api.writes, window: self.api.rate_window }
+    }
+
+    /// Who stands at the door.
+    ///
+    /// # Errors
+    ///
+    /// When settings do not fit together, or a file cannot be read.
+    pub fn guard(&self) -> anyhow::Result<Guard> {
+        let guard = self.auth.guard();
+        match self.auth.issuer(&self.tls)? {
+            Some(issuer) => guard.believing(issuer).context("auth.oidc"),
+            None => Ok(guard),
+        }
     }
 
     /// How patient the scheduler is.

@@ -111,7 +111,12 @@ impl Answer {
         for (name, value) in self.headers {
             // A member's name may hold anything; what cannot stand in a header is left out.
             if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
-                headers.insert(name, value);
+                // Each cookie has a header of its own.
+                if name == header::SET_COOKIE {
+                    headers.append(name, value);
+                } else {
+                    headers.insert(name, value);
+                }
             }
         }
         response
@@ -134,6 +139,9 @@ impl From<Problem> for Answer {
         }
         if let Some(seconds) = problem.retry_after {
             answer = answer.with(header::RETRY_AFTER, seconds.to_string());
+        }
+        if let Some(challenge) = problem.challenge() {
+            answer = answer.with(header::WWW_AUTHENTICATE, challenge.to_owned());
         }
         if let Some(methods) = problem.allow {
             answer = answer.with(header::ALLOW, methods.to_owned());

@@ -1,38 +1,46 @@
 //! HTTP: from a request to a use-case, and from its answer to a response.
 //!
 //! There is one handler. It sends away what the page of a stranger asks (`origin`), finds the resource that the path
-//! names (`path`), hands the request to the resource's route (`routes`), and dresses what comes back with the headers that
-//! every answer of the old service had. Paths of the portal have answers of their own (`crate::portal`).
+//! names (`path`), finds out who asks and whether they may (`needs`), hands the request to the resource's route
+//! (`routes`), and dresses what comes back with the headers that every answer of the old service had. Paths of the portal have answers of their own (`crate::portal`).
 
 mod answer;
 mod download;
 mod meter;
+mod needs;
 mod origin;
 mod path;
 mod query;
 mod routes;
 mod stream;
 
+use std::borrow::Cow;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::{Act, Note, Sight, Verdict};
 use actions::TraceContext;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, Response, header};
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use wire::dialect::{Dialect, EnumCase};
 use wire::version::Version;
 
 use crate::app::{App, Preconditions};
+use crate::guard::Caller;
 use crate::metrics::Asked;
 use crate::portal;
 use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
 use meter::Meter;
+use needs::{Need, Operation};
 pub use origin::Hosts;
 pub(crate) use path::{Resource, Versions, job_of_id};
 use query::Query;
@@ -45,6 +53,9 @@ const LARGEST_BODY: usize = 1 << 20;
 
 /// How much larger than a job its request may be: indented, with characters as escapes, with what an answer has besides.
 const ROOM: usize = 4;
+
+/// The most characters of what a proxy says about where a call comes from.
+const LONGEST_SOURCE: usize = 200;
 
 /// The longest that a client may take to send its body.
 const SLOWEST_BODY: Duration = Duration::from_secs(30);
@@ -103,13 +114,14 @@ struct Call {
     trace: Option<TraceContext>,
 }
 
-async fn handle(State(served): State<Served>, request: Request<Body>) -> Response<Body> {
-    let Served { app, .. } = &served;
+async fn handle(State(mut served): State<Served>, request: Request<Body>) -> Response<Body> {
     let (began, method) = (Instant::now(), request.method().clone());
-    let span = app.traces.as_ref().map(|traces| (traces, traces.begin(request.headers(), app.clock.now())));
-    let context = span.as_ref().map(|(_, span)| span.context);
-    let (kind, response) = respond(&served, request, context).await;
-    if let Some((traces, span)) = span {
+    let traces = served.app.traces.clone();
+    let span = traces.as_ref().map(|traces| traces.begin(request.headers(), served.app.clock.now()));
+    let context = span.as_ref().map(|span| span.context);
+    let (kind, response) = respond(&mut served, request, context).await;
+    let Served { app, .. } = &served;
+    if let (Some(traces), Some(span)) = (traces, span) {
         traces.end(span, kind, &method, response.status(), app.clock.now());
     }
     app.requests.count(Asked::new(kind, &method), response.status(), began.elapsed());
@@ -118,7 +130,7 @@ async fn handle(State(served): State<Served>, request: Request<Body>) -> Respons
 
 /// What kind of resource was asked for, and the answer.
 async fn respond(
-    served: &Served,
+    served: &mut Served,
     request: Request<Body>,
     trace: Option<TraceContext>,
 ) -> (&'static str, Response<Body>) {
@@ -138,6 +150,14 @@ async fn respond(
         return ("unknown", answer.into_response(&ids, app.clock.now()));
     };
     let kind = resource.kind();
+    let (head, body) = request.into_parts();
+    // Who may watch at an address of its own is for the network to say.
+    if door.api
+        && let Err(problem) = admit(app, &resource, &head).await
+    {
+        return (kind, Answer::from(problem).into_response(&ids, app.clock.now()));
+    }
+    let request = Request::from_parts(head, body);
     let meter = Meter::of(&resource, request.method());
     let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
     let answer = match spent {
@@ -152,6 +172,76 @@ async fn respond(
     (kind, answer.into_response(&ids, app.clock.now()))
 }
 
+/// Finds out who asks, and whether they may. From here on the use-cases act in their name, on what they see.
+async fn admit(app: &mut App, resource: &Resource, head: &Parts) -> Result<(), Problem> {
+    let query = Query::read(head.uri.query().unwrap_or_default())?;
+    let operation = Operation::of(resource, &head.method, &query);
+    let (headers, now) = (&head.headers, app.clock.now());
+    let from = source(head);
+    let caller = if operation.need == Need::Nothing {
+        Ok(app.guard.identify_if_any(&app.store, &head.method, headers, now).await)
+    } else {
+        app.guard.identify(&app.store, &head.method, headers, now).await
+    };
+    match caller {
+        Ok(caller) => app.caller = Caller { from, ..caller },
+        Err(problem) => {
+            app.caller = Caller { from, ..Caller::anonymous() };
+            let is_attempt = problem.status == 401 && !problem.is_unauthenticated();
+            if is_attempt && app.guard.notes_refusal(now) {
+                let why = serde_json::json!({"why": problem.message});
+                let noted = app.note_of(Act::Authenticate, &decoded(head.uri.path()), Verdict::Refused, &why);
+                note(app, noted).await;
+            }
+            return Err(problem);
+        }
+    }
+    let sight = app.caller.grants.sight();
+    if sight != Sight::All {
+        app.store = app.store.seen_by(&sight);
+    }
+    let judged = needs::judge(app, &operation);
+    if judged.is_err() {
+        deny(app, operation.act, head.uri.path()).await;
+    }
+    judged
+}
+
+/// Notes what was denied, or counts it where that was noted a moment ago.
+async fn deny(app: &App, act: Act, path: &str) {
+    let denied = app.note_of(act, &decoded(path), Verdict::Denied, &Value::Null);
+    for due in app.guard.denied(denied) {
+        note(app, due).await;
+    }
+}
+
+/// Notes what was refused. The answer is the same, whether that works or not.
+async fn note(app: &App, note: Note) {
+    let (act, target) = (note.act.name(), note.target.clone());
+    if let Err(error) = app.store.note(note).await {
+        tracing::error!(%error, act, target, "a refusal is not noted");
+    }
+}
+
+fn decoded(path: &str) -> Cow<'_, str> {
+    percent_decode_str(path).decode_utf8_lossy()
+}
+
+/// Where a request comes from: the address of the connection and, where a proxy tells one, that of its client. Whoever
+/// connects can make that up, so both are told.
+fn source(head: &Parts) -> String {
+    let address = head.extensions.get::<ConnectInfo<SocketAddr>>();
+    let address = address.map(|ConnectInfo(address)| address.ip().to_string()).unwrap_or_default();
+    let forwarded = head.headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
+    match forwarded.map(str::trim).filter(|text| !text.is_empty()) {
+        Some(forwarded) => {
+            let forwarded: String = forwarded.chars().take(LONGEST_SOURCE).collect();
+            format!("{address} for {forwarded}")
+        }
+        None => address,
+    }
+}
+
 async fn answer(
     app: &App,
     resource: Resource,
@@ -159,7 +249,19 @@ async fn answer(
     trace: Option<TraceContext>,
 ) -> Result<Answer, Problem> {
     let call = Call { trace, ..prepare(app, resource, request).await? };
-    routes::answer(app, &call).await
+    let further = Operation::with_body(&call.resource, &call.method, &call.body);
+    let judged = further.as_ref().map_or(Ok(()), |operation| needs::judge(app, operation));
+    let answered = match judged {
+        Ok(()) => routes::answer(app, &call).await,
+        Err(problem) => Err(problem),
+    };
+    // What only the body tells was judged where it is known.
+    if matches!(&answered, Err(problem) if problem.is_denial()) {
+        let head = || Operation::of(&call.resource, &call.method, &call.query);
+        let act = further.unwrap_or_else(head).act;
+        deny(app, act, &call.path).await;
+    }
+    answered
 }
 
 /// Reads all of a request.

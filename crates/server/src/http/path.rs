@@ -68,6 +68,26 @@ pub(crate) enum Resource {
     Import,
     /// A template of what is here.
     Export,
+    /// Who did what.
+    Audit,
+    /// Whether somebody has changed that.
+    AuditVerify,
+    /// The tokens.
+    Tokens,
+    /// One token, by its id.
+    Token(String),
+    /// The roles that were given.
+    Roles,
+    /// Gives a role.
+    AssignRole,
+    /// Takes a role away.
+    RemoveRole,
+    /// Who is signed in; also to sign in and out.
+    Session,
+    /// Sends a browser to the issuer to sign in.
+    Refer,
+    /// Where the browser comes back to.
+    Referred,
     /// The description of this API.
     OpenApi,
     /// Answers with what it was asked.
@@ -108,6 +128,16 @@ impl Resource {
             ["api", "keys", "rotate"] => Some(Self::RotateKeys),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
+            ["api", "audit"] => Some(Self::Audit),
+            ["api", "audit", "verify"] => Some(Self::AuditVerify),
+            ["api", "tokens"] => Some(Self::Tokens),
+            ["api", "tokens", id] if !id.is_empty() => Some(Self::Token(id.to_owned())),
+            ["api", "session"] => Some(Self::Session),
+            ["api", "session", "oidc"] => Some(Self::Refer),
+            ["api", "session", "oidc", "callback"] => Some(Self::Referred),
+            ["api", "roles"] => Some(Self::Roles),
+            ["api", "roles", "assign"] => Some(Self::AssignRole),
+            ["api", "roles", "remove"] => Some(Self::RemoveRole),
             ["api", "openapi.json"] => Some(Self::OpenApi),
             ["api", "echo", ..] => Some(Self::Echo),
             [metadata, endpoints] if is(metadata, "metadata") && is(endpoints, "endpoints") => {
@@ -206,7 +236,12 @@ impl Resource {
             | Self::Backup
             | Self::RotateKeys
             | Self::Import
+            | Self::AssignRole
+            | Self::RemoveRole
             | Self::Provider { change: true, .. } => "POST",
+            Self::Session => "GET, POST, DELETE",
+            Self::Tokens => "GET, POST",
+            Self::Token(_) => "DELETE",
             Self::Jobs(_) => "GET, POST",
             Self::Echo => "GET, POST, PUT, PATCH, DELETE",
             _ => "GET",
@@ -247,6 +282,16 @@ impl Resource {
             | Self::RotateKeys
             | Self::Import
             | Self::Export
+            | Self::Audit
+            | Self::AuditVerify
+            | Self::Tokens
+            | Self::Token(_)
+            | Self::Roles
+            | Self::AssignRole
+            | Self::RemoveRole
+            | Self::Session
+            | Self::Refer
+            | Self::Referred
             | Self::OpenApi
             | Self::Echo
             | Self::Health
@@ -289,6 +334,11 @@ impl Resource {
             Self::Health => "healthz",
             Self::Ready => "readyz",
             Self::Metrics => "metrics",
+            Self::Session => "session",
+            Self::Refer | Self::Referred => "sign-in",
+            Self::Audit | Self::AuditVerify => "audit",
+            Self::Roles | Self::AssignRole | Self::RemoveRole => "roles",
+            Self::Tokens | Self::Token(_) => "tokens",
         }
     }
 
@@ -314,6 +364,16 @@ impl Resource {
             | Self::RotateKeys
             | Self::Import
             | Self::Export
+            | Self::Audit
+            | Self::AuditVerify
+            | Self::Tokens
+            | Self::Token(_)
+            | Self::Roles
+            | Self::AssignRole
+            | Self::RemoveRole
+            | Self::Session
+            | Self::Refer
+            | Self::Referred
             | Self::OpenApi
             | Self::Echo
             | Self::Health

@@ -14,6 +14,7 @@ use tokio::time::sleep;
 
 use super::door::{Answer, Door, collection, id, job, plain, with};
 use super::mutated::examples;
+use super::roles::guarded;
 
 /// Headers that are the API's own to describe; the others come with every answer.
 const DESCRIBED_HEADERS: [&str; 5] =
@@ -245,6 +246,39 @@ async fn real_answers_are_as_described() {
         ("POST", "/api/test-call".into(), Some(json!({"action": {}, "job": id("c", "nothing")}))),
         ("GET", "/api/settings".into(), None),
         ("GET", "/api/settings?x=1".into(), None),
+        ("GET", "/api/audit?top=3".into(), None),
+        ("GET", "/api/audit?act=x".into(), None),
+        ("GET", "/api/audit/verify".into(), None),
+        ("POST", "/api/tokens".into(), Some(json!({"name": "n", "role": "Reader", "x": 1}))),
+        ("POST", "/api/tokens".into(), Some(json!({"name": ""}))),
+        ("GET", "/api/tokens".into(), None),
+        ("DELETE", "/api/tokens/0000000000000000".into(), None),
+        (
+            "POST",
+            "/api/roles/assign".into(),
+            Some(json!({"principal": "user:a", "role": "Owner", "scope": "/"})),
+        ),
+        (
+            "POST",
+            "/api/roles/assign".into(),
+            Some(json!({"principal": "user:a", "role": "Owner", "scope": "/"})),
+        ),
+        ("POST", "/api/roles/assign".into(), Some(json!({"principal": "a"}))),
+        ("GET", "/api/roles".into(), None),
+        ("GET", "/api/session".into(), None),
+        ("POST", "/api/session".into(), Some(json!({"token": "pt_"}))),
+        ("POST", "/api/session".into(), Some(json!({}))),
+        ("DELETE", "/api/session".into(), None),
+        (
+            "POST",
+            "/api/roles/remove".into(),
+            Some(json!({"principal": "user:a", "role": "Owner", "scope": "/"})),
+        ),
+        (
+            "POST",
+            "/api/roles/remove".into(),
+            Some(json!({"principal": "user:a", "role": "Owner", "scope": "/"})),
+        ),
         ("GET", "/healthz".into(), None),
         ("GET", "/readyz".into(), None),
         ("GET", "/api/openapi.json".into(), None),
@@ -321,6 +355,27 @@ async fn real_answers_are_as_described() {
         let answer = door.send(conditional(method, &path, name, value)).await;
         assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
         description.check(method, &path, &answer);
+    }
+
+    // A token is revoked by its id, which only the answer tells.
+    let made = door.call("POST", "/api/tokens", Some(&json!({"name": "n", "role": "Reader"}))).await;
+    let path = format!("/api/tokens/{}", made.body["id"].as_str().expect("an id"));
+    let answer = door.call("DELETE", &path, None).await;
+    description.check("DELETE", &path, &answer);
+
+    // To sign in takes a server that asks who calls.
+    let (world, owner) = guarded().await;
+    let signed_in = world.call("POST", "/api/session", Some(&json!({"token": owner}))).await.expect(201);
+    description.conforms(&schema("Session"), &signed_in.body, "a sign-in");
+    description.seen.insert(("/api/session".into(), "post".into(), signed_in.status.to_string()));
+
+    // To sign in elsewhere takes an issuer.
+    let key = super::issuers::Key::new("k1");
+    let world = super::issuers::Issuer::start(&[&key]).await.world();
+    for path in ["/api/session/oidc", "/api/session/oidc/callback"] {
+        let sent = world.get(path).await.expect(303);
+        assert!(sent.header("location").is_some() && sent.text.is_empty(), "{path}");
+        description.seen.insert((path.into(), "get".into(), sent.status.to_string()));
     }
 
     // The copy is no JSON, so it is looked at here.

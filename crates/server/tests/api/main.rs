@@ -7,7 +7,9 @@
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `metrics` about
 //! what was counted, `notices` about jobs in trouble, `overviews`
 //! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
-//! pages, and about pages of others.
+//! pages, and about pages of others; `roles` and `matrix` are about who may do what and what is noted of it, `sessions`
+//! about browsers that are signed in, `issuers` about tokens of others,
+//! `referrals` about browsers that sign in there.
 
 mod described;
 mod door;
@@ -15,8 +17,10 @@ mod enum_case;
 mod groups;
 mod headers;
 mod imports;
+mod issuers;
 mod limits;
 mod lists;
+mod matrix;
 mod metrics;
 mod mutated;
 mod notices;
@@ -27,7 +31,10 @@ mod portal;
 mod previews;
 mod races;
 mod rates;
+mod referrals;
+mod roles;
 mod searches;
+mod sessions;
 mod settings;
 mod surroundings;
 mod switched;

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, Request};
 use model::{Clock, Timestamp};
 use serde_json::Value;
 use server::app::App;
+use server::guard::Guard;
 use store::conformance::keyring;
 use store::{Durability, SqliteSettings, SqliteStore, Store};
 use tower_service::Service;
@@ -32,6 +33,7 @@ pub(crate) struct World {
     pub(crate) router: Router,
     pub(crate) clock: Arc<HandSetClock>,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) guard: Arc<Guard>,
     _folder: tempfile::TempDir,
 }
 
@@ -78,7 +80,8 @@ impl World {
         let store = SqliteStore::open(folder.path().join("punctual.db"), settings, now).expect("opened");
         let store: Arc<dyn Store> = Arc::new(store);
         let app = set(App::new(store.clone(), clock.clone()));
-        Self { router: server::http::router(app), clock, store, _folder: folder }
+        let guard = app.guard.clone();
+        Self { router: server::http::router(app), clock, store, guard, _folder: folder }
     }
 
     pub(crate) async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
@@ -112,7 +115,8 @@ impl World {
         let response = self.router.clone().call(request).await.expect("an answer");
         let (head, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.expect("a body");
-        let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
+        // A backup is no text.
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         Reply { status: head.status.as_u16(), headers: head.headers, text, body }
     }

@@ -88,6 +88,19 @@ struct StoreApart {
     store: Arc<dyn Store>,
 }
 
+store::register_by!(StoreApart, store);
+
+impl StoreApart {
+    /// In somebody's name it is still elsewhere.
+    fn like_this(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        Arc::new(Self { place: Arc::clone(&self.place), store })
+    }
+
+    async fn pass<T>(&self, call: impl Future<Output = T>) -> T {
+        self.place.visit(call).await
+    }
+}
+
 macro_rules! visits {
     ($($name:ident($($value:ident: $type:ty),*) -> $answer:ty;)+) => {
         #[async_trait]

@@ -12,6 +12,7 @@ pub mod claims;
 pub mod groups;
 pub mod pauses;
 pub mod records;
+pub mod register;
 pub mod resources;
 pub mod sealing;
 pub mod search;
@@ -131,6 +132,15 @@ macro_rules! conformance {
                 another_key_seals_everything_in_the_end,
                 what_executions_keep_is_sealed_anew_too,
                 a_key_that_is_needed_is_asked_for;
+            register:
+                tokens_are_kept_revoked_and_removed_with_their_roles,
+                roles_are_given_once_in_any_case,
+                sessions_begin_are_used_and_end,
+                a_change_is_noted_with_it_or_not_at_all,
+                what_was_changed_breaks_the_chain,
+                the_audit_is_filtered_and_paged,
+                old_notes_are_pruned_and_the_rest_is_a_chain,
+                lists_have_only_what_is_seen;
             tallies:
                 minutes_are_tallied,
                 tallies_add_up,

@@ -17,6 +17,8 @@ pub(crate) enum Form {
     Text,
     /// A UUID.
     Id,
+    /// Bytes, such as a hash.
+    Bytes,
 }
 
 /// A value.
@@ -33,6 +35,8 @@ pub(crate) enum Cell {
     Text(String),
     /// See [`Form::Id`].
     Id(#[serde(with = "id")] Uuid),
+    /// See [`Form::Bytes`].
+    Bytes(Vec<u8>),
 }
 
 /// Keys are written down as JSON; none of them is a UUID, but a cell can be.
@@ -74,6 +78,7 @@ impl Cell {
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len() + 32,
+            Self::Bytes(bytes) => bytes.len() + 32,
             _ => 32,
         }
     }
@@ -95,6 +100,11 @@ impl Cell {
             Self::Id(id) => {
                 hash.update([4]);
                 hash.update(id.as_bytes());
+            }
+            Self::Bytes(bytes) => {
+                hash.update([5]);
+                hash.update((bytes.len() as u64).to_le_bytes());
+                hash.update(bytes);
             }
         }
     }

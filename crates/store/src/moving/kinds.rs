@@ -5,7 +5,7 @@
 //! `tests.rs`, with the reason why; until then a test fails.
 
 use super::cell::Form;
-use Form::{Flag, Id, Number, Small, Text};
+use Form::{Bytes, Flag, Id, Number, Small, Text};
 use Origin::{Always, Same, Shard};
 
 /// Where a column's value comes from.
@@ -241,4 +241,73 @@ pub(crate) const KINDS: &[Kind] = &[
         ],
         with: "",
     },
+    Kind {
+        table: "tokens",
+        key: &["id"],
+        grows: false,
+        columns: &[
+            same("id", Text),
+            same("hash", Bytes),
+            same("name", Text),
+            same("created_at", Number),
+            same("created_by", Text),
+            same("expires_at", Number),
+            same("used_at", Number),
+            same("revoked_at", Number),
+        ],
+        with: "",
+    },
+    Kind {
+        table: "assignments",
+        key: &["scope_key", "principal", "role"],
+        grows: false,
+        columns: &[
+            same("scope_key", Text),
+            same("principal", Text),
+            same("role", Text),
+            same("scope", Text),
+            same("created_at", Number),
+            same("created_by", Text),
+        ],
+        with: "",
+    },
+    Kind {
+        table: "audit",
+        key: &["chain", "serial"],
+        grows: false,
+        columns: &[
+            same("chain", Number),
+            same("serial", Number),
+            same("at", Number),
+            same("who", Text),
+            same("name", Text),
+            same("source", Text),
+            same("act", Text),
+            same("target", Text),
+            same("verdict", Text),
+            same("detail", Text),
+            same("hash", Bytes),
+            same("subscription_key", Text),
+            same("group_key", Text),
+            same("name_key", Text),
+        ],
+        with: "",
+    },
+    Kind {
+        table: AUDIT_CHAINS,
+        key: &["chain"],
+        grows: false,
+        columns: &[
+            same("chain", Number),
+            same("serial", Number),
+            same("hash", Bytes),
+            same("before_serial", Number),
+            same("before_hash", Bytes),
+        ],
+        with: "",
+    },
 ];
+
+/// The ends of the audit's chains. An empty destination has those that it needs, and gets them again when everything
+/// else is there.
+pub(crate) const AUDIT_CHAINS: &str = "audit_chains";

@@ -37,7 +37,7 @@ use crate::{Error, KeyId};
 
 pub use cell::Sum;
 pub(crate) use cell::{Cell, Form, Row};
-pub(crate) use kinds::{Column, KINDS, Kind, Origin};
+pub(crate) use kinds::{AUDIT_CHAINS, Column, KINDS, Kind, Origin};
 pub use sealing::MoveKeys;
 use sealing::Sealing;
 

@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 
 use super::columns::{code, count, key};
 use super::fault::Outcome;
+use super::sight::Columns;
 use super::work::Work;
 use super::{changes, executions, groups, jobs};
 use crate::codec::{from_json, ticks, to_json};
@@ -76,14 +77,18 @@ pub(super) async fn collections(
     work: &Work<'_>,
     subscription: &str,
     group: Option<&str>,
+    sight: Option<&str>,
     page: Page,
 ) -> Outcome<Vec<StoredCollection>> {
     let rows = work
         .query(
-            "SELECT id, document, revision FROM collections
-             WHERE subscription_key = $1 AND ($2::text IS NULL OR group_key = $2) AND deleted_at IS NULL
-             ORDER BY group_key, name_key LIMIT $3 OFFSET $4",
-            &[&key(subscription), &group.map(key), &i64::from(page.top), &count(page.skip)],
+            &format!(
+                "SELECT id, document, revision FROM collections
+                 WHERE subscription_key = $1 AND ($2::text IS NULL OR group_key = $2) AND deleted_at IS NULL AND {}
+                 ORDER BY group_key, name_key LIMIT $3 OFFSET $4",
+                Columns::COLLECTION.seen(5)
+            ),
+            &[&key(subscription), &group.map(key), &i64::from(page.top), &count(page.skip), &sight],
         )
         .await?;
     rows.iter().map(read).collect()

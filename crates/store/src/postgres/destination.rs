@@ -11,9 +11,9 @@ use tokio_postgres::{Client, Transaction};
 use super::connection::Address;
 use super::fault::{Fault, Outcome};
 use super::moves::{self, Move, MoveState};
-use super::{migrations, partitions};
+use super::{audit, migrations, partitions};
 use crate::codec::{Coded, ticks};
-use crate::moving::{Batch, Cell, Form, KINDS, Kind, Row};
+use crate::moving::{AUDIT_CHAINS, Batch, Cell, Form, KINDS, Kind, Row};
 use crate::seal::{KeyId, Keyring, Proofs, Sealed};
 use crate::sqlite::Count;
 use crate::{Error, Result};
@@ -99,7 +99,8 @@ impl Destination {
         {
             return Ok(Standing::Move(found));
         }
-        for kind in KINDS {
+        // The chains of the audit are there from the first moment on.
+        for kind in KINDS.iter().filter(|kind| kind.table != AUDIT_CHAINS) {
             let sql = format!("SELECT EXISTS (SELECT 1 FROM {})", kind.table);
             if self.client.query_one(&sql, &[]).await?.try_get(0)? {
                 return Ok(Standing::Occupied(format!("it holds {}", kind.name())));
@@ -316,6 +317,7 @@ impl Destination {
             for kind in KINDS.iter().filter(|kind| kind.grows) {
                 transaction.batch_execute(&format!("DROP INDEX IF EXISTS {}", walking_index(kind))).await?;
             }
+            audit::make_chains(&transaction).await?;
             set_state(&transaction, id, MoveState::Done, now).await?;
             transaction.execute("DELETE FROM moves_progress", &[]).await?;
             Ok(transaction.commit().await?)
@@ -432,6 +434,7 @@ fn type_of(form: Form) -> Type {
         Form::Flag => Type::BOOL,
         Form::Text => Type::TEXT,
         Form::Id => Type::UUID,
+        Form::Bytes => Type::BYTEA,
     }
 }
 
@@ -451,6 +454,7 @@ impl ToSql for Cell {
             Self::Flag(flag) => flag.to_sql(to, out),
             Self::Text(text) => text.to_sql(to, out),
             Self::Id(id) => id.to_sql(to, out),
+            Self::Bytes(bytes) => bytes.to_sql(to, out),
         }
     }
 
@@ -468,6 +472,7 @@ impl<'a> FromSql<'a> for Cell {
             Type::INT8 => Self::Number(i64::from_sql(of, bytes)?),
             Type::BOOL => Self::Flag(bool::from_sql(of, bytes)?),
             Type::UUID => Self::Id(model::Uuid::from_sql(of, bytes)?),
+            Type::BYTEA => Self::Bytes(Vec::from_sql(of, bytes)?),
             _ => Self::Text(String::from_sql(of, bytes)?),
         })
     }

@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 use super::collections;
 use super::columns::{count, key, text};
 use super::fault::{Fault, Outcome};
+use super::sight::Columns;
 use super::work::Work;
 use crate::codec::{from_json, to_json};
 use crate::{Deleted, Expected, GroupWrite, Page, Revision, StoredGroup, TagQuery, Written};
@@ -33,13 +34,15 @@ pub(super) async fn groups(
     work: &Work<'_>,
     subscription: &str,
     tag: Option<&TagQuery>,
+    sight: Option<&str>,
     page: Page,
 ) -> Outcome<Vec<StoredGroup>> {
     let name = tag.map(|tag| text(&tag.name));
     let value = tag.and_then(|tag| tag.value.as_deref()).map(text);
     let rows = work
         .query(
-            "SELECT document, revision FROM resource_groups
+            &format!(
+                "SELECT document, revision FROM resource_groups
              WHERE subscription_key = $1 AND ($2::text IS NULL OR EXISTS (
                  -- Tags are pairs of name and value.
                  SELECT 1 FROM json_array_elements(
@@ -47,25 +50,30 @@ pub(super) async fn groups(
                         ELSE '[]'::json END) AS tag
                  WHERE lower((tag ->> 0) COLLATE \"C\") = lower($2 COLLATE \"C\")
                    AND ($3::text IS NULL OR tag ->> 1 = $3)
-             ))
+             )) AND {}
              ORDER BY name_key LIMIT $4 OFFSET $5",
-            &[&key(subscription), &name, &value, &i64::from(page.top), &count(page.skip)],
+                Columns::GROUP.seen(6)
+            ),
+            &[&key(subscription), &name, &value, &i64::from(page.top), &count(page.skip), &sight],
         )
         .await?;
     rows.iter().map(read).collect()
 }
 
 /// See [`Store::subscriptions`](crate::Store::subscriptions).
-pub(super) async fn subscriptions(work: &Work<'_>, page: Page) -> Outcome<Vec<String>> {
+pub(super) async fn subscriptions(work: &Work<'_>, sight: Option<&str>, page: Page) -> Outcome<Vec<String>> {
     let rows = work
         .query(
             // Of each, the group that was written first says how the name is spelt.
-            "SELECT g.document, g.revision FROM resource_groups g
+            &format!(
+                "SELECT g.document, g.revision FROM resource_groups g
              JOIN (SELECT subscription_key, min(revision) AS revision FROM resource_groups
-                   GROUP BY subscription_key ORDER BY subscription_key LIMIT $1 OFFSET $2) first
+                   WHERE {} GROUP BY subscription_key ORDER BY subscription_key LIMIT $1 OFFSET $2) first
                ON first.revision = g.revision
              ORDER BY g.subscription_key",
-            &[&i64::from(page.top), &count(page.skip)],
+                Columns::SUBSCRIPTION.seen(3)
+            ),
+            &[&i64::from(page.top), &count(page.skip), &sight],
         )
         .await?;
     rows.iter().map(|row| Ok(read(row)?.group.path.subscription)).collect()

@@ -10,6 +10,7 @@ use tokio_postgres::types::ToSql;
 
 use super::columns::{code, coded, instant_of, instant_or_none, key, number};
 use super::fault::Outcome;
+use super::sight::Columns;
 use super::work::Work;
 use crate::codec::{Coded, from_json, ticks};
 use crate::walks::{self, Scope, Walk};
@@ -62,10 +63,15 @@ pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
 }
 
 /// See [`Store::ledger`](crate::Store::ledger).
-pub(super) async fn ledger(work: &Work<'_>, query: &LedgerQuery, top: u32) -> Outcome<Vec<StoredLedger>> {
+pub(super) async fn ledger(
+    work: &Work<'_>,
+    query: &LedgerQuery,
+    sight: Option<&str>,
+    top: u32,
+) -> Outcome<Vec<StoredLedger>> {
     let mut found = Vec::new();
-    for walk in walks(work, query).await? {
-        follow(&walk, work, query, top, &mut found).await?;
+    for walk in walks(work, query, sight).await? {
+        follow(&walk, work, query, sight, top, &mut found).await?;
     }
     found.sort_by_key(|entry| std::cmp::Reverse((entry.entry.due_at, entry.serial)));
     found.truncate(top as usize);
@@ -73,14 +79,18 @@ pub(super) async fn ledger(work: &Work<'_>, query: &LedgerQuery, top: u32) -> Ou
 }
 
 /// Which walks answer a question; a name that was used again leads to several.
-async fn walks(work: &Work<'_>, query: &LedgerQuery) -> Outcome<Vec<Walk>> {
+async fn walks(work: &Work<'_>, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Vec<Walk>> {
     match walks::scope(query) {
         Scope::Nothing => Ok(Vec::new()),
-        Scope::Everything => Ok(vec![Walk::Everything]),
-        Scope::Subscription(name) => {
-            let sql = "SELECT id FROM collections WHERE subscription_key = $1 LIMIT $2";
-            let collections = work.ids(sql, &[&key(name), &walks::TO_BE_FOUND]).await?;
-            Ok(walks::of_subscription(name, collections))
+        Scope::Everything if sight.is_none() => Ok(vec![Walk::Everything]),
+        Scope::Everything | Scope::Subscription(_) => {
+            let subscription = query.subscription.as_deref().map(key);
+            let sql = format!(
+                "SELECT id FROM collections WHERE ($1::text IS NULL OR subscription_key = $1) AND {} LIMIT $2",
+                Columns::COLLECTION.seen(3)
+            );
+            let collections = work.ids(&sql, &[&subscription, &walks::TO_BE_FOUND, &sight]).await?;
+            Ok(walks::of_many(subscription, collections))
         }
         Scope::Collection(path) => {
             Ok(collections_ever(work, path).await?.into_iter().map(Walk::Collection).collect())
@@ -103,6 +113,7 @@ async fn follow(
     walk: &Walk,
     work: &Work<'_>,
     query: &LedgerQuery,
+    sight: Option<&str>,
     top: u32,
     found: &mut Vec<StoredLedger>,
 ) -> Outcome<()> {
@@ -150,6 +161,11 @@ async fn follow(
     };
     if let Some(column) = condition {
         let _ = write!(sql, " AND {column} = ${}", values.len());
+    }
+    if sight.is_some() {
+        values.push(&sight);
+        let seen = Columns::COLLECTION.seen(values.len());
+        let _ = write!(sql, " AND l.collection_id IN (SELECT id FROM collections WHERE {seen})");
     }
     sql.push_str(" ORDER BY l.due_at DESC, l.serial DESC LIMIT $3");
 

@@ -5,9 +5,9 @@
 //! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
 //! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `moves` (a store that is moved here) and `destination` (how);
-//! `trial` is for measurements. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions);
-//! these modules fetch what they need and write what they say.
+//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register` (tokens, roles, sign-ins), `audit`, `moves` (a
+//! store that is moved here) and `destination` (how); `trial` is for measurements. What happens is decided by
+//! [`model::transition`] and [`decisions`](crate::decisions); these modules fetch what they need and write what they say.
 //!
 //! # Who holds what
 //!
@@ -17,9 +17,11 @@
 //!
 //! # The order of locks
 //!
-//! Subscription, group, collection, job, execution; of each kind, the lowest number first. Claims wait for no lock at
+//! Subscription, group, collection, job, execution, a chain of the audit; of each kind, the lowest number first. Claims wait for no lock at
 //! all. What goes wrong all the same is a deadlock, which PostgreSQL ends and `work` tries again.
 
+mod audit;
+mod behalf;
 mod certificates;
 mod changes;
 mod claims;
@@ -42,11 +44,13 @@ mod nodes;
 mod partitions;
 mod prune;
 mod pulse;
+mod register;
 mod revocation;
 mod search;
 mod seat;
 mod settle;
 mod shards;
+mod sight;
 mod tallies;
 mod tickets;
 mod trial;
@@ -74,8 +78,9 @@ use self::fault::{Fault, Kind, Outcome};
 use self::seat::Seat;
 use self::tickets::Tickets;
 pub use self::trial::{Meter, TrialGround};
-use self::work::{change, read};
+use self::work::{change, noted, read};
 use crate::known::KnownJobs;
+use crate::register::Behalf;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
@@ -143,14 +148,19 @@ impl Shared {
 }
 
 /// A store in a PostgreSQL database, as one of its nodes.
+#[derive(Clone)]
 pub struct PostgresStore {
     shared: Arc<Shared>,
-    pulse: AbortHandle,
+    pulse: Arc<Pulse>,
+    behalf: Behalf,
 }
 
-impl Drop for PostgresStore {
+/// The heartbeat, which ends with the last who uses the store.
+struct Pulse(AbortHandle);
+
+impl Drop for Pulse {
     fn drop(&mut self) {
-        self.pulse.abort();
+        self.0.abort();
     }
 }
 
@@ -192,13 +202,18 @@ impl PostgresStore {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let pulse = tokio::spawn(pulse::run(Arc::clone(&shared))).abort_handle();
-        Ok(Self { shared, pulse })
+        let pulse = Arc::new(Pulse(tokio::spawn(pulse::run(Arc::clone(&shared))).abort_handle()));
+        Ok(Self { shared, pulse, behalf: Behalf::default() })
     }
 
     /// The database's clock, which all nodes go by.
     pub fn clock(&self) -> Arc<StoreClock> {
         Arc::clone(&self.shared.time)
+    }
+
+    /// What is seen through this.
+    fn sight(&self) -> Option<&str> {
+        self.behalf.sight.as_deref()
     }
 }
 
@@ -272,7 +287,7 @@ impl Store for PostgresStore {
     }
 
     async fn subscriptions(&self, page: Page) -> Result<Vec<String>> {
-        read!(&self.shared, work => groups::subscriptions(&work, page))
+        read!(&self.shared, work => groups::subscriptions(&work, self.sight(), page))
     }
 
     async fn group(&self, path: &GroupPath) -> Result<Option<StoredGroup>> {
@@ -285,11 +300,11 @@ impl Store for PostgresStore {
         tag: Option<&TagQuery>,
         page: Page,
     ) -> Result<Vec<StoredGroup>> {
-        read!(&self.shared, work => groups::groups(&work, subscription, tag, page))
+        read!(&self.shared, work => groups::groups(&work, subscription, tag, self.sight(), page))
     }
 
     async fn put_group(&self, write: GroupWrite) -> Result<Written> {
-        change!(&self.shared, work => groups::put(&mut work, &write))
+        noted!(self, work => groups::put(&mut work, &write))
     }
 
     async fn delete_group(
@@ -298,7 +313,7 @@ impl Store for PostgresStore {
         expected: Option<Revision>,
         now: Timestamp,
     ) -> Result<Deleted> {
-        change!(&self.shared, work => groups::delete(&mut work, path, expected, now))
+        noted!(self, work => groups::delete(&mut work, path, expected, now))
     }
 
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
@@ -311,11 +326,11 @@ impl Store for PostgresStore {
         group: Option<&str>,
         page: Page,
     ) -> Result<Vec<StoredCollection>> {
-        read!(&self.shared, work => collections::collections(&work, subscription, group, page))
+        read!(&self.shared, work => collections::collections(&work, subscription, group, self.sight(), page))
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Written> {
-        change!(&self.shared, work => collections::put(&mut work, &write))
+        noted!(self, work => collections::put(&mut work, &write))
     }
 
     async fn delete_collection(
@@ -324,7 +339,7 @@ impl Store for PostgresStore {
         expected: Option<Revision>,
         now: Timestamp,
     ) -> Result<Deleted> {
-        change!(&self.shared, work => collections::delete(&mut work, path, expected, now))
+        noted!(self, work => collections::delete(&mut work, path, expected, now))
     }
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
@@ -345,15 +360,15 @@ impl Store for PostgresStore {
     }
 
     async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs> {
-        read!(&self.shared, work => search::find_jobs(&work, query, page))
+        read!(&self.shared, work => search::find_jobs(&work, query, self.sight(), page))
     }
 
     async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
-        read!(&self.shared, work => search::soonest_jobs(&work, top))
+        read!(&self.shared, work => search::soonest_jobs(&work, self.sight(), top))
     }
 
     async fn job_states(&self) -> Result<JobStates> {
-        read!(&self.shared, work => search::job_states(&work))
+        read!(&self.shared, work => search::job_states(&work, self.sight()))
     }
 
     async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {
@@ -384,7 +399,7 @@ impl Store for PostgresStore {
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Written> {
-        change!(&self.shared, work => changes::put_job(&mut work, &write))
+        noted!(self, work => changes::put_job(&mut work, &write))
     }
 
     async fn delete_job(
@@ -394,11 +409,11 @@ impl Store for PostgresStore {
         expected: Option<Revision>,
         now: Timestamp,
     ) -> Result<Deleted> {
-        change!(&self.shared, work => changes::delete_job(&mut work, collection, name, expected, now))
+        noted!(self, work => changes::delete_job(&mut work, collection, name, expected, now))
     }
 
     async fn add_execution(&self, execution: Execution) -> Result<()> {
-        change!(&self.shared, work => changes::add_execution(&mut work, &execution))
+        noted!(self, work => changes::add_execution(&mut work, &execution))
     }
 
     async fn history(
@@ -412,7 +427,7 @@ impl Store for PostgresStore {
     }
 
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
-        read!(&self.shared, work => ledger::ledger(&work, query, top))
+        read!(&self.shared, work => ledger::ledger(&work, query, self.sight(), top))
     }
 
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed> {
@@ -477,7 +492,7 @@ impl Store for PostgresStore {
     }
 
     async fn census(&self) -> Result<Census> {
-        read!(&self.shared, work => prune::census(&work))
+        read!(&self.shared, work => prune::census(&work, self.sight()))
     }
 
     async fn nodes(&self) -> Result<Vec<Node>> {
@@ -485,7 +500,7 @@ impl Store for PostgresStore {
     }
 
     async fn leave(&self) -> Result<()> {
-        self.pulse.abort();
+        self.pulse.0.abort();
         let epoch = self.shared.seat.epoch();
         self.shared.seat.refuse("this node has left".to_owned());
         let left = async {

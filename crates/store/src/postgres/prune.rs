@@ -5,6 +5,7 @@
 
 use super::columns::number;
 use super::fault::Outcome;
+use super::sight::Columns;
 use super::work::Work;
 use super::{changes, jobs, tallies};
 use crate::Retention;
@@ -165,13 +166,19 @@ async fn tombstones(work: &Work<'_>, before: i64) -> Outcome<bool> {
 }
 
 /// How much is there.
-pub(super) async fn census(work: &Work<'_>) -> Outcome<crate::Census> {
+pub(super) async fn census(work: &Work<'_>, sight: Option<&str>) -> Outcome<crate::Census> {
     let row = work
         .query_opt(
-            "SELECT (SELECT count(*) FROM collections WHERE deleted_at IS NULL),
-                    (SELECT coalesce(sum(jobs), 0)::bigint FROM collections WHERE deleted_at IS NULL),
-                    (SELECT count(*) FROM executions)",
-            &[],
+            &format!(
+                "WITH these AS (SELECT id, jobs FROM collections WHERE deleted_at IS NULL AND {})
+                 SELECT (SELECT count(*) FROM these),
+                        (SELECT coalesce(sum(jobs), 0)::bigint FROM these),
+                        CASE WHEN $1::text IS NULL THEN (SELECT count(*) FROM executions) ELSE
+                          (SELECT count(*) FROM executions e JOIN jobs j ON j.id = e.job_id
+                           WHERE j.collection_id IN (SELECT id FROM these)) END",
+                Columns::COLLECTION.seen(1)
+            ),
+            &[&sight],
         )
         .await?;
     let Some(row) = row else { return Ok(crate::Census::default()) };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use model::{Collection, CollectionPath};
+use model::{Collection, CollectionPath, JobState};
 use tokio_postgres::types::ToSql;
 
 use super::collections;
@@ -11,12 +11,18 @@ use super::columns::{code, coded, count, key, number};
 use super::executions;
 use super::fault::Outcome;
 use super::jobs;
+use super::sight::Columns;
 use super::work::Work;
 use crate::codec::from_json;
-use crate::{FoundJobs, JobQuery, JobStates, Page, StoredJob};
+use crate::{FoundJobs, JobQuery, JobSort, JobStates, Page, StoredJob};
 
 /// See [`Store::find_jobs`](crate::Store::find_jobs).
-pub(super) async fn find_jobs(work: &Work<'_>, query: &JobQuery, page: Page) -> Outcome<FoundJobs> {
+pub(super) async fn find_jobs(
+    work: &Work<'_>,
+    query: &JobQuery,
+    sight: Option<&str>,
+    page: Page,
+) -> Outcome<FoundJobs> {
     let collection = match &query.collection {
         None => None,
         Some(path) => match collections::find(work, path).await? {
@@ -41,6 +47,14 @@ pub(super) async fn find_jobs(work: &Work<'_>, query: &JobQuery, page: Page) -> 
             " AND collection_id IN
                (SELECT id FROM collections WHERE subscription_key = ${} AND deleted_at IS NULL)",
             values.len()
+        );
+    }
+    if sight.is_some() {
+        values.push(&sight);
+        let seen = Columns::COLLECTION.seen(values.len());
+        let _ = write!(
+            filter,
+            " AND collection_id IN (SELECT id FROM collections WHERE deleted_at IS NULL AND {seen})"
         );
     }
     if let Some(state) = &state {
@@ -75,7 +89,14 @@ pub(super) async fn find_jobs(work: &Work<'_>, query: &JobQuery, page: Page) -> 
 }
 
 /// See [`Store::soonest_jobs`](crate::Store::soonest_jobs).
-pub(super) async fn soonest_jobs(work: &Work<'_>, top: u32) -> Outcome<Vec<StoredJob>> {
+pub(super) async fn soonest_jobs(work: &Work<'_>, sight: Option<&str>, top: u32) -> Outcome<Vec<StoredJob>> {
+    if sight.is_some() {
+        // No index knows who sees what.
+        let query = JobQuery { sort: JobSort::Next, state: Some(JobState::Enabled), ..JobQuery::default() };
+        let mut jobs = find_jobs(work, &query, sight, Page { skip: 0, top }).await?.jobs;
+        jobs.retain(|stored| stored.job.next_at.is_some());
+        return Ok(jobs);
+    }
     let ids = work
         .ids(
             "SELECT id FROM (SELECT id FROM jobs WHERE NOT ahead AND due_at IS NOT NULL
@@ -96,10 +117,20 @@ pub(super) async fn soonest_jobs(work: &Work<'_>, top: u32) -> Outcome<Vec<Store
 }
 
 /// See [`Store::job_states`](crate::Store::job_states).
-pub(super) async fn job_states(work: &Work<'_>) -> Outcome<JobStates> {
-    let sql = "SELECT state, count(*) FROM jobs WHERE deleted_at IS NULL GROUP BY state";
+pub(super) async fn job_states(work: &Work<'_>, sight: Option<&str>) -> Outcome<JobStates> {
+    let sql = match sight {
+        None => {
+            "SELECT state, count(*) FROM jobs WHERE deleted_at IS NULL AND $1::text IS NULL GROUP BY state"
+                .to_owned()
+        }
+        Some(_) => format!(
+            "SELECT state, count(*) FROM jobs WHERE deleted_at IS NULL AND collection_id IN
+               (SELECT id FROM collections WHERE deleted_at IS NULL AND {}) GROUP BY state",
+            Columns::COLLECTION.seen(1)
+        ),
+    };
     let mut states = JobStates::default();
-    for row in work.query(sql, &[]).await? {
+    for row in work.query(&sql, &[&sight]).await? {
         states.note(coded(&row, 0, 0)?, number(&row, 1)?);
     }
     Ok(states)

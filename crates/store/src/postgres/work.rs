@@ -1,8 +1,10 @@
 //! One transaction, and what it leads to when it is committed.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use access::Note;
 use deadpool_postgres::{Client, Transaction};
 use model::{HistoryEntry, LedgerEntry};
 use tokio::time::{Instant, timeout};
@@ -12,7 +14,7 @@ use tokio_postgres::{IsolationLevel, Row};
 use super::connection::{self, PATIENCE};
 use super::fault::{Fault, Kind, Outcome};
 use super::pulse::CHANNEL;
-use super::{Shared, history, ledger, revocation, tallies};
+use super::{Shared, audit, history, ledger, revocation, tallies};
 use crate::Result;
 use crate::tallies::Tallies;
 
@@ -34,6 +36,8 @@ pub(super) struct Work<'a> {
     pub(super) ledger: Vec<(i64, LedgerEntry)>,
     /// What the transaction counts.
     pub(super) tallies: Tallies,
+    /// What is noted with it.
+    pub(super) notes: Vec<Arc<Note>>,
     /// Whether something may be due earlier than before.
     pub(super) ring: bool,
     /// Whether other nodes should know at once.
@@ -66,6 +70,7 @@ impl<'a> Work<'a> {
             history: Vec::new(),
             ledger: Vec::new(),
             tallies: Tallies::default(),
+            notes: Vec::new(),
             ring: false,
             tell: false,
         }
@@ -109,6 +114,7 @@ impl<'a> Work<'a> {
             let word = format!("due {}", self.epoch);
             self.query("SELECT pg_notify($1, $2)", &[&CHANNEL, &word]).await?;
         }
+        audit::insert(&mut self).await?;
         let Self { transaction, shared, ring, began, reads, .. } = self;
         match timeout(COMMIT, transaction.commit()).await {
             Ok(Ok(())) => {}
@@ -242,6 +248,19 @@ macro_rules! change {
     };
 }
 
+/// The same for a change that is noted where it is made: `noted!(store, work => expression)`.
+macro_rules! noted {
+    ($store:expr, $work:ident => $body:expr) => {
+        $crate::postgres::work::change!(&$store.shared, $work => async {
+            let done = $body.await?;
+            if $crate::register::Made::is_made(&done) {
+                $work.notes.extend($store.behalf.note.clone());
+            }
+            $crate::postgres::fault::Outcome::Ok(done)
+        })
+    };
+}
+
 /// Reads, all of it as of one moment: `read!(shared, work => expression)`.
 macro_rules! read {
     ($shared:expr, $work:ident => $body:expr) => {
@@ -281,4 +300,4 @@ macro_rules! rounds {
     }};
 }
 
-pub(super) use {change, read, rounds};
+pub(super) use {change, noted, read, rounds};

@@ -4,6 +4,7 @@ use model::{CollectionPath, CollectionState, GroupPath, JobState, Reason};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Outcome;
+use super::sight::Columns;
 use super::writer::Work;
 use super::{changes, groups, jobs};
 use crate::codec::{Coded, from_json, key, ticks, to_json};
@@ -40,15 +41,18 @@ pub(super) fn collections(
     db: &Connection,
     subscription: &str,
     group: Option<&str>,
+    sight: Option<&str>,
     page: Page,
 ) -> Outcome<Vec<StoredCollection>> {
     let filter = if group.is_some() { "AND group_key = ?2" } else { "AND ?2 IS NULL" };
     let mut statement = db.prepare_cached(&format!(
         "SELECT id FROM collections WHERE subscription_key = ?1 {filter} AND deleted_at IS NULL
-         ORDER BY group_key, name_key LIMIT ?3 OFFSET ?4"
+           AND (?5 IS NULL OR {})
+         ORDER BY group_key, name_key LIMIT ?3 OFFSET ?4",
+        Columns::COLLECTION.seen("?5")
     ))?;
     let skip = i64::try_from(page.skip).unwrap_or(i64::MAX);
-    let page = params![key(subscription), group.map(key), page.top, skip];
+    let page = params![key(subscription), group.map(key), page.top, skip, sight];
     let ids: Vec<i64> = statement.query_map(page, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     ids.into_iter().map(|id| by_id(db, id)).collect()
 }

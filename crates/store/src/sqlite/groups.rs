@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::collections;
 use super::fault::Outcome;
+use super::sight::Columns;
 use super::writer::Work;
 use crate::codec::{from_json, key, to_json};
 use crate::{Deleted, Expected, GroupWrite, Page, Revision, StoredGroup, TagQuery, Written};
@@ -33,32 +34,37 @@ pub(super) fn groups(
     db: &Connection,
     subscription: &str,
     tag: Option<&TagQuery>,
+    sight: Option<&str>,
     page: Page,
 ) -> Outcome<Vec<StoredGroup>> {
-    let mut statement = db.prepare_cached(
+    let mut statement = db.prepare_cached(&format!(
         "SELECT document, revision FROM resource_groups
          WHERE subscription_key = ?1 AND (?2 IS NULL OR EXISTS (
              -- Tags are pairs of name and value.
              SELECT 1 FROM json_each(document, '$.tags')
              WHERE lower(value ->> 0) = lower(?2) AND (?3 IS NULL OR value ->> 1 = ?3)
-         ))
+         )) AND (?6 IS NULL OR {})
          ORDER BY name_key LIMIT ?4 OFFSET ?5",
-    )?;
+        Columns::GROUP.seen("?6")
+    ))?;
     let skip = i64::try_from(page.skip).unwrap_or(i64::MAX);
     let (name, value) = (tag.map(|tag| &tag.name), tag.and_then(|tag| tag.value.as_ref()));
-    let rows = statement.query_map(params![key(subscription), name, value, page.top, skip], columns)?;
+    let rows =
+        statement.query_map(params![key(subscription), name, value, page.top, skip, sight], columns)?;
     rows.map(|row| read(row?)).collect()
 }
 
 /// See [`Store::subscriptions`](crate::Store::subscriptions).
-pub(super) fn subscriptions(db: &Connection, page: Page) -> Outcome<Vec<String>> {
-    let mut statement = db.prepare_cached(
+pub(super) fn subscriptions(db: &Connection, sight: Option<&str>, page: Page) -> Outcome<Vec<String>> {
+    let mut statement = db.prepare_cached(&format!(
         // With one minimum, the other columns are those of its row: the group that was written first.
         "SELECT document ->> '$.path.subscription', min(revision) FROM resource_groups
+         WHERE ?3 IS NULL OR {}
          GROUP BY subscription_key ORDER BY subscription_key LIMIT ?1 OFFSET ?2",
-    )?;
+        Columns::SUBSCRIPTION.seen("?3")
+    ))?;
     let skip = i64::try_from(page.skip).unwrap_or(i64::MAX);
-    let rows = statement.query_map(params![page.top, skip], |row| row.get(0))?;
+    let rows = statement.query_map(params![page.top, skip, sight], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

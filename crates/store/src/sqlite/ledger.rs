@@ -13,6 +13,7 @@ use super::columns::{instant_of, instant_or_none};
 use super::fault::{Fault, Outcome};
 use super::filing::{Kind, Listed};
 use super::many::{Cell, Insert, insert};
+use super::sight::Columns;
 use super::writer::Work;
 use crate::codec::{Coded, from_json, key, ticks};
 use crate::walks::{self, Scope, Walk};
@@ -56,10 +57,15 @@ fn row((collection, entry): &(i64, LedgerEntry)) -> Outcome<[Cell<'_>; 12]> {
 }
 
 /// See [`Store::ledger`](crate::Store::ledger).
-pub(super) fn ledger(db: &Connection, query: &LedgerQuery, top: u32) -> Outcome<Vec<StoredLedger>> {
+pub(super) fn ledger(
+    db: &Connection,
+    query: &LedgerQuery,
+    sight: Option<&str>,
+    top: u32,
+) -> Outcome<Vec<StoredLedger>> {
     let mut found = Vec::new();
-    for way in ways(db, query)? {
-        way.read(db, query, top, &mut found)?;
+    for way in ways(db, query, sight)? {
+        way.read(db, query, sight, top, &mut found)?;
     }
     found.sort_by_key(|entry| std::cmp::Reverse((entry.entry.due_at, entry.serial)));
     found.truncate(top as usize);
@@ -75,15 +81,19 @@ enum Way {
 }
 
 /// Which ways answer a question; a name that was used again leads to several.
-fn ways(db: &Connection, query: &LedgerQuery) -> Outcome<Vec<Way>> {
+fn ways(db: &Connection, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Vec<Way>> {
     let walks = match walks::scope(query) {
         Scope::Nothing => Vec::new(),
-        Scope::Everything => vec![Walk::Everything],
-        Scope::Subscription(name) => {
-            let mut statement =
-                db.prepare_cached("SELECT id FROM collections WHERE subscription_key = ?1 LIMIT ?2")?;
-            let found = statement.query_map(params![key(name), walks::TO_BE_FOUND], |row| row.get(0))?;
-            walks::of_subscription(name, found.collect::<rusqlite::Result<_>>()?)
+        Scope::Everything if sight.is_none() => vec![Walk::Everything],
+        Scope::Everything | Scope::Subscription(_) => {
+            let subscription = query.subscription.as_deref().map(key);
+            let mut statement = db.prepare_cached(&format!(
+                "SELECT id FROM collections WHERE (?1 IS NULL OR subscription_key = ?1) AND (?3 IS NULL OR {}) LIMIT ?2",
+                Columns::COLLECTION.seen("?3")
+            ))?;
+            let found =
+                statement.query_map(params![subscription, walks::TO_BE_FOUND, sight], |row| row.get(0))?;
+            walks::of_many(subscription, found.collect::<rusqlite::Result<_>>()?)
         }
         Scope::Collection(path) => collections_ever(db, path)?.into_iter().map(Walk::Collection).collect(),
         Scope::Job(path, name) => {
@@ -129,6 +139,7 @@ impl Way {
         &self,
         db: &Connection,
         query: &LedgerQuery,
+        sight: Option<&str>,
         top: u32,
         found: &mut Vec<StoredLedger>,
     ) -> Outcome<()> {
@@ -190,6 +201,11 @@ impl Way {
                 sql.push_str(" AND l.job_id = ?");
                 values.push((*id).into());
             }
+        }
+        if let Some(sight) = sight {
+            let seen = Columns::COLLECTION.seen("?");
+            let _ = write!(sql, " AND l.collection_id IN (SELECT id FROM collections WHERE {seen})");
+            values.push(sight.to_owned().into());
         }
         let _ = write!(sql, " ORDER BY {at} DESC, {number} DESC LIMIT ?");
         values.push(i64::from(top).into());

@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_sealing.sql"),
     include_str!("migrations/0005_live.sql"),
     include_str!("migrations/0006_moves.sql"),
+    include_str!("migrations/0007_register.sql"),
 ];
 
 /// "PUNC": marks the file as ours.

@@ -5,8 +5,9 @@
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
 //! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
 //! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `search` (all jobs), `certificates`, `tallies`, `prune`, `snapshot`, `keys`, `moves` (whether it
-//! was moved away), `source` (what is read for that), and `unsealed` for stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
+//! `filing` (both by job), `search` (all jobs), `register` (tokens, roles, sign-ins), `audit`, `certificates`, `tallies`,
+//! `prune`, `snapshot`, `keys`, `moves` (whether it was moved away), `source` (what is read for that), and `unsealed` for
+//! stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
 //! write what it says.
 //!
 //! # What is only in memory
@@ -14,6 +15,8 @@
 //! `tickets` (who has begun what), [`KnownJobs`](crate::known::KnownJobs) (definitions that were read already) and the hints of `prune` and
 //! `filing`. None of it has to survive: after a crash, claims are handed out again.
 
+mod audit;
+mod behalf;
 mod certificates;
 mod changes;
 mod claims;
@@ -35,9 +38,11 @@ mod migrations;
 mod moves;
 mod prune;
 mod readers;
+mod register;
 mod revisions;
 mod search;
 mod settle;
+mod sight;
 mod snapshot;
 mod source;
 mod tallies;
@@ -62,9 +67,11 @@ use model::{CollectionPath, Execution, Fate, GroupPath, JobState, Plans, Reason}
 use tokio::sync::Semaphore;
 
 use self::connection::Lock;
+use self::fault::Outcome;
 use self::readers::Readers;
 use self::tickets::Tickets;
 use self::writer::{Shared, Writer};
+use crate::register::{Behalf, Made};
 use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
@@ -109,12 +116,14 @@ pub enum Durability {
 }
 
 /// A store in one SQLite file.
+#[derive(Clone)]
 pub struct SqliteStore {
     shared: Arc<Shared>,
     writer: Arc<Writer>,
     readers: Readers,
     /// Each copy takes as much of the disk as the store: one at a time.
     snapshots: Arc<Semaphore>,
+    behalf: Behalf,
 }
 
 impl SqliteStore {
@@ -147,12 +156,34 @@ impl SqliteStore {
         });
         let writer = Arc::new(Writer::new(Arc::clone(&shared), db));
         let readers = Readers::new(Arc::clone(&shared));
-        Ok(Self { shared, writer, readers, snapshots: Arc::new(Semaphore::new(1)) })
+        Ok(Self {
+            shared,
+            writer,
+            readers,
+            snapshots: Arc::new(Semaphore::new(1)),
+            behalf: Behalf::default(),
+        })
     }
 
     /// The keys without which a file cannot be opened; none where there is no file, or one of an earlier version.
     pub fn keys_of(path: &Path) -> Result<Vec<KeyId>> {
         keys::of_file(path).map_err(|fault| fault.tell(path))
+    }
+
+    /// Makes a change, and notes it where it was made.
+    async fn change<T: Made + Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut writer::Work<'_>) -> Outcome<T> + Send + 'static,
+    ) -> Result<T> {
+        let note = self.behalf.note.clone();
+        let noted = move |work: &mut writer::Work<'_>| {
+            let done = change(work)?;
+            if let Some(note) = note.filter(|_| done.is_made()) {
+                audit::insert(work, &note)?;
+            }
+            Ok(done)
+        };
+        self.writer.run(noted).await
     }
 }
 
@@ -167,7 +198,8 @@ impl Store for SqliteStore {
     }
 
     async fn subscriptions(&self, page: Page) -> Result<Vec<String>> {
-        self.readers.run(move |db, _| groups::subscriptions(db, page)).await
+        let sight = self.behalf.sight.clone();
+        self.readers.run(move |db, _| groups::subscriptions(db, sight.as_deref(), page)).await
     }
 
     async fn group(&self, path: &GroupPath) -> Result<Option<StoredGroup>> {
@@ -182,11 +214,14 @@ impl Store for SqliteStore {
         page: Page,
     ) -> Result<Vec<StoredGroup>> {
         let (subscription, tag) = (subscription.to_owned(), tag.cloned());
-        self.readers.run(move |db, _| groups::groups(db, &subscription, tag.as_ref(), page)).await
+        let sight = self.behalf.sight.clone();
+        self.readers
+            .run(move |db, _| groups::groups(db, &subscription, tag.as_ref(), sight.as_deref(), page))
+            .await
     }
 
     async fn put_group(&self, write: GroupWrite) -> Result<Written> {
-        self.writer.run(move |work| groups::put(work, write)).await
+        self.change(move |work| groups::put(work, write)).await
     }
 
     async fn delete_group(
@@ -196,7 +231,7 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Deleted> {
         let path = path.clone();
-        self.writer.run(move |work| groups::delete(work, &path, expected, now)).await
+        self.change(move |work| groups::delete(work, &path, expected, now)).await
     }
 
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
@@ -211,13 +246,16 @@ impl Store for SqliteStore {
         page: Page,
     ) -> Result<Vec<StoredCollection>> {
         let (subscription, group) = (subscription.to_owned(), group.map(ToOwned::to_owned));
+        let sight = self.behalf.sight.clone();
         self.readers
-            .run(move |db, _| collections::collections(db, &subscription, group.as_deref(), page))
+            .run(move |db, _| {
+                collections::collections(db, &subscription, group.as_deref(), sight.as_deref(), page)
+            })
             .await
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Written> {
-        self.writer.run(move |work| collections::put(work, write)).await
+        self.change(move |work| collections::put(work, write)).await
     }
 
     async fn delete_collection(
@@ -227,7 +265,7 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Deleted> {
         let path = path.clone();
-        self.writer.run(move |work| collections::delete(work, &path, expected, now)).await
+        self.change(move |work| collections::delete(work, &path, expected, now)).await
     }
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
@@ -261,16 +299,20 @@ impl Store for SqliteStore {
     }
 
     async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs> {
-        let query = query.clone();
-        self.readers.run(move |db, shared| search::find_jobs(db, shared, &query, page)).await
+        let (query, sight) = (query.clone(), self.behalf.sight.clone());
+        self.readers
+            .run(move |db, shared| search::find_jobs(db, shared, &query, sight.as_deref(), page))
+            .await
     }
 
     async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
-        self.readers.run(move |db, shared| search::soonest_jobs(db, shared, top)).await
+        let sight = self.behalf.sight.clone();
+        self.readers.run(move |db, shared| search::soonest_jobs(db, shared, sight.as_deref(), top)).await
     }
 
     async fn job_states(&self) -> Result<JobStates> {
-        self.readers.run(|db, _| search::job_states(db)).await
+        let sight = self.behalf.sight.clone();
+        self.readers.run(move |db, _| search::job_states(db, sight.as_deref())).await
     }
 
     async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {
@@ -283,7 +325,7 @@ impl Store for SqliteStore {
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Written> {
-        self.writer.run(move |work| changes::put_job(work, &write)).await
+        self.change(move |work| changes::put_job(work, &write)).await
     }
 
     async fn delete_job(
@@ -294,25 +336,24 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Deleted> {
         let (path, name) = (collection.clone(), name.to_owned());
-        self.writer.run(move |work| changes::delete_job(work, &path, &name, expected, now)).await
+        self.change(move |work| changes::delete_job(work, &path, &name, expected, now)).await
     }
 
     async fn add_execution(&self, execution: Execution) -> Result<()> {
-        self.writer
-            .run(move |work| {
-                let id = execution.job.0;
-                if jobs::by_id(work.db, id)?.is_some() {
-                    let new = executions::New { execution, ahead: false, claimed: false };
-                    executions::insert(work.db, std::iter::once(&new))?;
-                    work.ring = true;
-                } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
-                    let now = execution.wake_at.unwrap_or(execution.occurrence.at);
-                    let entry = transition::abandon(&execution, Fate::Skipped, Reason::JobDeleted, now);
-                    ledger::insert(work, &[(collection, entry)])?;
-                }
-                Ok(())
-            })
-            .await
+        self.change(move |work| {
+            let id = execution.job.0;
+            if jobs::by_id(work.db, id)?.is_some() {
+                let new = executions::New { execution, ahead: false, claimed: false };
+                executions::insert(work.db, std::iter::once(&new))?;
+                work.ring = true;
+            } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
+                let now = execution.wake_at.unwrap_or(execution.occurrence.at);
+                let entry = transition::abandon(&execution, Fate::Skipped, Reason::JobDeleted, now);
+                ledger::insert(work, &[(collection, entry)])?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn history(
@@ -327,8 +368,8 @@ impl Store for SqliteStore {
     }
 
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
-        let query = query.clone();
-        self.readers.run(move |db, _| ledger::ledger(db, &query, top)).await
+        let (query, sight) = (query.clone(), self.behalf.sight.clone());
+        self.readers.run(move |db, _| ledger::ledger(db, &query, sight.as_deref(), top)).await
     }
 
     async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>> {
@@ -358,18 +399,8 @@ impl Store for SqliteStore {
     }
 
     async fn census(&self) -> Result<Census> {
-        self.readers
-            .run(|db, _| {
-                let mut statement = db.prepare_cached(
-                    "SELECT (SELECT count(*) FROM collections WHERE deleted_at IS NULL),
-                            (SELECT coalesce(sum(jobs), 0) FROM collections),
-                            (SELECT count(*) FROM executions)",
-                )?;
-                Ok(statement.query_row([], |row| {
-                    Ok(Census { collections: row.get(0)?, jobs: row.get(1)?, executions: row.get(2)? })
-                })?)
-            })
-            .await
+        let sight = self.behalf.sight.clone();
+        self.readers.run(move |db, _| search::census(db, sight.as_deref())).await
     }
 
     async fn nodes(&self) -> Result<Vec<Node>> {

@@ -18,6 +18,7 @@ use crate::{Error, Result};
 const READERS: usize = 4;
 
 /// See the module.
+#[derive(Clone)]
 pub(super) struct Readers {
     shared: Arc<Shared>,
     idle: Arc<Mutex<Vec<Connection>>>,

@@ -11,23 +11,28 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::fault::Outcome;
+use super::sight::Columns;
 use super::writer::Shared;
 use super::{collections, executions, jobs};
 use crate::codec::{Coded, from_json, key};
-use crate::{FoundJobs, JobQuery, JobSort, JobStates, Page, StoredJob};
+use crate::{Census, FoundJobs, JobQuery, JobSort, JobStates, Page, StoredJob};
 
 /// See [`Store::find_jobs`](crate::Store::find_jobs).
 pub(super) fn find_jobs(
     db: &Connection,
     shared: &Shared,
     query: &JobQuery,
+    sight: Option<&str>,
     page: Page,
 ) -> Outcome<FoundJobs> {
-    let Some(filter) = Filter::of(db, query)? else { return Ok(FoundJobs::default()) };
+    let Some(filter) = Filter::of(db, query, sight)? else { return Ok(FoundJobs::default()) };
     let order = query.sort.order(query.descending);
     let mut values = filter.values.clone();
     values.extend([i64::from(page.top).into(), i64::try_from(page.skip).unwrap_or(i64::MAX).into()]);
-    let narrows = query.collection.is_some() || query.subscription.is_some() || query.state.is_some();
+    let narrows = query.collection.is_some()
+        || query.subscription.is_some()
+        || query.state.is_some()
+        || sight.is_some();
     let from = match query.sort {
         // The planner would rather sort what another index finds; this one ends with the page.
         JobSort::Name if query.collection.is_none() => NAMED,
@@ -44,7 +49,19 @@ pub(super) fn find_jobs(
 }
 
 /// See [`Store::soonest_jobs`](crate::Store::soonest_jobs).
-pub(super) fn soonest_jobs(db: &Connection, shared: &Shared, top: u32) -> Outcome<Vec<StoredJob>> {
+pub(super) fn soonest_jobs(
+    db: &Connection,
+    shared: &Shared,
+    sight: Option<&str>,
+    top: u32,
+) -> Outcome<Vec<StoredJob>> {
+    if sight.is_some() {
+        // No index knows who sees what.
+        let query = JobQuery { sort: JobSort::Next, state: Some(JobState::Enabled), ..JobQuery::default() };
+        let mut jobs = find_jobs(db, shared, &query, sight, Page { skip: 0, top })?.jobs;
+        jobs.retain(|stored| stored.job.next_at.is_some());
+        return Ok(jobs);
+    }
     // Each is the low end of an index; executions that are claimed ahead are as many as are due in a few seconds.
     let mut statement = db.prepare_cached(
         "SELECT id FROM (SELECT id FROM jobs INDEXED BY jobs_due WHERE ahead = 0 AND due_at IS NOT NULL
@@ -65,16 +82,45 @@ pub(super) fn soonest_jobs(db: &Connection, shared: &Shared, top: u32) -> Outcom
 }
 
 /// See [`Store::job_states`](crate::Store::job_states).
-pub(super) fn job_states(db: &Connection) -> Outcome<JobStates> {
-    let mut statement = db.prepare_cached(
-        "SELECT state, count(*) FROM jobs INDEXED BY jobs_in_state WHERE deleted_at IS NULL GROUP BY state",
-    )?;
+pub(super) fn job_states(db: &Connection, sight: Option<&str>) -> Outcome<JobStates> {
+    let mut statement = match sight {
+        None => db.prepare_cached(
+            "SELECT state, count(*) FROM jobs INDEXED BY jobs_in_state WHERE deleted_at IS NULL GROUP BY state",
+        )?,
+        Some(_) => db.prepare_cached(&format!(
+            "SELECT state, count(*) FROM jobs WHERE deleted_at IS NULL AND collection_id IN
+               (SELECT id FROM collections WHERE deleted_at IS NULL AND {}) GROUP BY state",
+            Columns::COLLECTION.seen("?")
+        ))?,
+    };
     let mut states = JobStates::default();
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query(params_from_iter(sight))?;
     while let Some(row) = rows.next()? {
         states.note(JobState::from_code(row.get(0)?, 0)?, row.get(1)?);
     }
     Ok(states)
+}
+
+/// See [`Store::census`](crate::Store::census).
+pub(super) fn census(db: &Connection, sight: Option<&str>) -> Outcome<Census> {
+    let mut statement = match sight {
+        None => db.prepare_cached(
+            "SELECT (SELECT count(*) FROM collections WHERE deleted_at IS NULL),
+                    (SELECT coalesce(sum(jobs), 0) FROM collections),
+                    (SELECT count(*) FROM executions)",
+        )?,
+        Some(_) => db.prepare_cached(&format!(
+            "WITH these AS MATERIALIZED (SELECT id, jobs FROM collections WHERE deleted_at IS NULL AND {})
+             SELECT (SELECT count(*) FROM these),
+                    (SELECT coalesce(sum(jobs), 0) FROM these),
+                    (SELECT count(*) FROM executions JOIN jobs ON jobs.id = executions.job_id
+                     WHERE jobs.collection_id IN (SELECT id FROM these))",
+            Columns::COLLECTION.seen("?")
+        ))?,
+    };
+    Ok(statement.query_row(params_from_iter(sight), |row| {
+        Ok(Census { collections: row.get(0)?, jobs: row.get(1)?, executions: row.get(2)? })
+    })?)
 }
 
 /// The index that has all that a search looks at.
@@ -97,8 +143,9 @@ enum Known {
 
 impl Filter {
     /// `None` where nothing can be found.
-    fn of(db: &Connection, query: &JobQuery) -> Outcome<Option<Self>> {
-        let is_wide = query.collection.is_none() && (query.search.is_some() || query.subscription.is_some());
+    fn of(db: &Connection, query: &JobQuery, sight: Option<&str>) -> Outcome<Option<Self>> {
+        let is_wide = query.collection.is_none()
+            && (query.search.is_some() || query.subscription.is_some() || sight.is_some());
         let mut filter = Self {
             sql: "deleted_at IS NULL".to_owned(),
             values: Vec::new(),
@@ -114,6 +161,14 @@ impl Filter {
             filter.add(
                 "collection_id IN (SELECT id FROM collections WHERE subscription_key = ? AND deleted_at IS NULL)",
                 [key(subscription).into()],
+            );
+            filter.known = None;
+        }
+        if let Some(sight) = sight {
+            let seen = Columns::COLLECTION.seen("?");
+            filter.add(
+                &format!("collection_id IN (SELECT id FROM collections WHERE deleted_at IS NULL AND {seen})"),
+                [sight.to_owned().into()],
             );
             filter.known = None;
         }

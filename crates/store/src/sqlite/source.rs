@@ -235,6 +235,7 @@ fn cell(kind: &Kind, row: &SqliteRow<'_>, place: usize, column: &Column) -> Outc
             Ok(bytes) => Cell::Id(model::Uuid::from_bytes(bytes)),
             Err(_) => return Err(unreadable("it has not 16 bytes")),
         },
+        (Form::Bytes, ValueRef::Blob(bytes)) => Cell::Bytes(bytes.to_owned()),
         (form, other) => return Err(unreadable(&format!("{:?} is no {form:?}", other.data_type()))),
     })
 }
@@ -253,6 +254,7 @@ impl ToSql for Cell {
             Self::Flag(flag) => (*flag).into(),
             Self::Text(text) => text.as_str().into(),
             Self::Id(id) => id.as_bytes().as_slice().into(),
+            Self::Bytes(bytes) => bytes.as_slice().into(),
         })
     }
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::fault::Fault;
 use super::{Durability, SqliteSettings, SqliteStore};
 use crate::conformance::{Backend, World, keyring};
-use crate::{Error, Keyring, Retention, Store};
+use crate::{Error, Keyring, Register as _, Retention, Store};
 
 pub(super) struct Sqlite {
     folder: TempDir,
@@ -81,6 +81,46 @@ async fn a_change_that_fails_goes_alone() {
     assert!(matches!(broken, Err(Error::Corrupt(_))));
     assert!(matches!(panicking, Err(Error::Failed(_))));
     assert_eq!(store.census().await.unwrap().jobs, 2);
+}
+
+#[tokio::test]
+async fn the_audit_goes_on_where_a_change_left_nothing() {
+    let backend = Sqlite::new();
+    let world = World::new(&backend).await;
+    let store = backend.store();
+    let note = |target: &str| access::Note {
+        at: world.now,
+        who: "local".into(),
+        name: "local".into(),
+        from: String::new(),
+        act: access::Act::Read,
+        target: target.into(),
+        verdict: access::Verdict::Denied,
+        detail: String::new(),
+    };
+    let lost = note("lost");
+    let broken = store.writer.run(move |work| {
+        super::audit::insert(work, &lost)?;
+        Err::<(), _>(Fault::Unreadable("on purpose".into()))
+    });
+    let (first, broken, last) = tokio::join!(store.note(note("1")), broken, store.note(note("2")));
+    assert!(first.is_ok() && broken.is_err() && last.is_ok());
+    // All of a group, and the writer's memory with it.
+    let lost = note("lost");
+    let broken = store.writer.run(move |work| {
+        super::audit::insert(work, &lost)?;
+        work.db.execute_batch("ROLLBACK")?;
+        Err::<(), _>(Fault::Unreadable("on purpose".into()))
+    });
+    assert!(broken.await.is_err());
+    store.note(note("3")).await.unwrap();
+    let chain = store.audit_chains().await.unwrap()[0];
+    let mut walk = access::audit::Walk::from(chain.number, chain.before);
+    for entry in store.audit_of(chain.number, 0, 100).await.unwrap() {
+        walk.step(&entry).unwrap();
+    }
+    assert_eq!(walk.end(chain.last), Ok(chain.last));
+    assert_eq!(chain.last.serial, 3);
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::revisions::Revisions;
 use super::tickets::Tickets;
-use super::{SqliteSettings, claims, connection, tallies as counted};
+use super::{SqliteSettings, audit, claims, connection, tallies as counted};
 use crate::known::KnownJobs;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
@@ -49,6 +49,8 @@ pub(super) struct Work<'a> {
     pub(super) sweeper: &'a mut Sweeper,
     /// Gives every change a revision of its own.
     pub(super) revisions: &'a mut Revisions,
+    /// Where the audit ends.
+    pub(super) audit_end: &'a mut audit::End,
     /// What the change counts.
     pub(super) tallies: Tallies,
     /// Whether something may be due earlier than before.
@@ -162,6 +164,7 @@ struct Desk {
     sweeper: Sweeper,
     filing: Filing,
     revisions: Revisions,
+    audit_end: audit::End,
     /// Whether changes could not be committed lately.
     troubled: bool,
 }
@@ -174,6 +177,7 @@ impl Writer {
             sweeper: Sweeper::default(),
             filing: Filing::default(),
             revisions: Revisions::default(),
+            audit_end: audit::End::default(),
             troubled: false,
         };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
@@ -296,7 +300,7 @@ impl Desk {
         group: &mut impl Iterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, sweeper, filing, revisions, troubled } = self else {
+        let Self { db: Some(db), known, sweeper, filing, revisions, audit_end, troubled } = self else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work = Work {
@@ -307,6 +311,7 @@ impl Desk {
             known,
             sweeper,
             revisions,
+            audit_end,
             tallies: Tallies::default(),
             ring: false,
         };
@@ -316,7 +321,7 @@ impl Desk {
         execute("BEGIN IMMEDIATE")?;
         for change in group {
             let mark = shared.tickets.mark();
-            let rung = work.ring;
+            let (rung, end) = (work.ring, *work.audit_end);
             execute("SAVEPOINT change")?;
             let mut answer = change.run(&mut work);
             let fault = answer.fault();
@@ -328,6 +333,7 @@ impl Desk {
             if fault.is_some() {
                 execute("ROLLBACK TO change")?;
                 work.known.forget_all();
+                *work.audit_end = end;
                 work.ring = shared.tickets.roll_back(mark) || rung;
                 work.tallies = Tallies::default();
             } else {
@@ -339,6 +345,7 @@ impl Desk {
         filing.step(db)?;
         counted::write(&tallies, db)?;
         work.revisions.write(db)?;
+        work.audit_end.write(db)?;
         execute("COMMIT")?;
         shared.numbers.commits.time(began.elapsed());
         tallies.minutes().for_each(|(_, tally)| shared.numbers.enter(tally));
@@ -354,6 +361,7 @@ impl Desk {
         self.known.forget_all();
         self.filing.forget();
         self.revisions.forget();
+        self.audit_end.forget();
         let Some(db) = &self.db else { return };
         let clean = db.is_autocommit() || db.execute_batch("ROLLBACK").is_ok();
         if !clean || fault.spoils_connection() {

@@ -13,6 +13,19 @@ pub(crate) struct Pair {
     pub(crate) api: Arc<PostgresStore>,
 }
 
+store::register_by!(Pair, api);
+
+impl Pair {
+    /// What changes in somebody's name claims nothing: one of the nodes will do.
+    fn like_this(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        store
+    }
+
+    async fn pass<T>(&self, call: impl Future<Output = T>) -> T {
+        call.await
+    }
+}
+
 #[async_trait]
 impl Store for Pair {
     fn bell(&self) -> &Bell {

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 /// What stands where a secret would.
-pub(super) const SECRET: &str = "(secret)";
+pub(in crate::app) const SECRET: &str = "(secret)";
 
 /// What stands where a secret would that is not the one that was there.
-pub(super) const ANOTHER_SECRET: &str = "(another secret)";
+pub(in crate::app) const ANOTHER_SECRET: &str = "(another secret)";
 
 /// A member that becomes another; `None` where it is not there.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Change {
 }
 
 /// All changes from one document to another. What holds one of the secrets is not shown, neither before nor after.
-pub(super) fn changes(old: &Value, new: &Value, secrets: &[String]) -> Vec<Change> {
+pub(in crate::app) fn changes(old: &Value, new: &Value, secrets: &[String]) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(old, new, "", &mut changes);
     for change in &mut changes {

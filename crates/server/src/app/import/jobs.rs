@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{Collection, Job, JobState, Secret, Timestamp};
+use model::{Collection, Job, JobState, Timestamp};
 use recurrence::Rule;
 use serde_json::Value;
 use store::StoredJob;
 use template::Resource;
 use wire::job::JobRequest;
 
-use super::changes::{ANOTHER_SECRET, SECRET, changes};
 use super::{Planning, Step, Verdict, key, path_of};
+use crate::app::audited::job_changes;
 use crate::app::jobs::refuse_final;
 use crate::app::{App, Result, names};
 use crate::problem::Problem;
@@ -135,14 +135,5 @@ fn same(body: &Value, job: &Job) -> Option<JobRequest> {
 
 /// What the request changes of a job.
 fn differences(job: &Job, request: &JobRequest, secrets: &[String]) -> Vec<super::Change> {
-    let mut known: HashMap<String, Secret> = HashMap::new();
-    let old = wire::job::concealed(&job.definition, job.state, |path, secret| {
-        known.insert(path.to_owned(), secret.clone());
-        SECRET.into()
-    });
-    let state = request.state.unwrap_or(JobState::Enabled);
-    let new = wire::job::concealed(&request.definition(), state, |path, secret| {
-        if known.get(path) == Some(secret) { SECRET.into() } else { ANOTHER_SECRET.into() }
-    });
-    changes(&old, &new, secrets)
+    job_changes(job, &request.definition(), request.state.unwrap_or(JobState::Enabled), secrets)
 }

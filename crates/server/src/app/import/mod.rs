@@ -5,7 +5,7 @@
 //! resource, through the same use-cases as PUT, if it still stands as it was planned. What is already the same is not
 //! written, so that counters and history stay, and an import that broke off is continued by running it again.
 
-mod changes;
+pub(in crate::app) mod changes;
 mod collections;
 mod jobs;
 

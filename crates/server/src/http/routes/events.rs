@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use access::Sight;
 use axum::body::Bytes;
 use axum::http::HeaderName;
 use engine::{Begun, Word};
@@ -30,37 +31,34 @@ const PULSE: Duration = Duration::from_secs(1);
 
 pub(super) async fn events(app: &App, call: &Call) -> Answered {
     call.query.only(&["job", "collection"])?;
+    let sight = app.caller.grants.sight();
     let scope = match (job_of(call, "job")?, collection_of(call, "collection")?) {
         (Some(_), Some(_)) => {
             return Err(Problem::bad_request("job, collection: only one of them is allowed."));
         }
         (Some((path, name)), None) => {
             let stored = app.job(&path, &name).await?;
-            Scope::of(&wire::path::job_id(&stored.collection, &stored.job.name))
+            Scope(Some(wire::path::job_id(&stored.collection, &stored.job.name).to_lowercase()), sight)
         }
         (None, Some(path)) => {
-            Scope::of(&wire::path::collection_id(&app.collection(&path).await?.collection.path))
+            let id = wire::path::collection_id(&app.collection(&path).await?.collection.path);
+            Scope(Some(id.to_lowercase()), sight)
         }
-        (None, None) => Scope(None),
+        (None, None) => Scope(None, sight),
     };
     let place = app.live.watch();
     let place = place.ok_or_else(|| {
         Problem::busy("Too many are watching already; close another stream, or try again later.")
     })?;
     // Proxies would gather what is to be seen at once.
-    let answer = Answer::stream("text/event-stream", watch(app, scope, place));
+    let answer = Answer::stream("text/event-stream", watch(app, call, scope, place));
     Ok(answer.with(HeaderName::from_static("x-accel-buffering"), "no".to_owned()))
 }
 
-/// Whose word is wanted.
-struct Scope(Option<String>);
+/// Whose word is wanted: of a resource, and of what whoever asks sees.
+struct Scope(Option<String>, Sight);
 
 impl Scope {
-    /// Of a resource and what is in it.
-    fn of(id: &str) -> Self {
-        Self(Some(id.to_lowercase()))
-    }
-
     /// Whether a resource is within.
     fn holds(&self, id: &str) -> bool {
         self.0.as_ref().is_none_or(|scope| is_within(&id.to_lowercase(), scope))
@@ -70,6 +68,12 @@ impl Scope {
     fn concerns(&self, change: &Change) -> bool {
         let id = change.id.to_lowercase();
         self.0.as_ref().is_none_or(|scope| is_within(&id, scope) || is_within(scope, &id))
+            && self.is_seen(&id)
+    }
+
+    /// Whether whoever asks sees a resource.
+    fn is_seen(&self, id: &str) -> bool {
+        self.1 == Sight::All || access::Scope::of_id(id).is_some_and(|at| self.1.covers(&at))
     }
 }
 
@@ -77,8 +81,9 @@ fn is_within(id: &str, scope: &str) -> bool {
     id.strip_prefix(scope).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn watch(app: &App, scope: Scope, place: impl Send + 'static) -> Chunks {
+fn watch(app: &App, call: &Call, mut scope: Scope, place: impl Send + 'static) -> Chunks {
     let (send, chunks) = mpsc::channel(1);
+    let (app, headers) = (app.clone(), call.headers.clone());
     let live = app.live.clone();
     // Before anything is answered: what happens from now on is told.
     let (mut attempts, mut changes) = (live.watched.under_way.listen(), live.changes());
@@ -111,11 +116,17 @@ fn watch(app: &App, scope: Scope, place: impl Send + 'static) -> Chunks {
                     Err(RecvError::Lagged(lost)) => Some(lagged(lost)),
                     Err(RecvError::Closed) => return,
                 },
-                _ = pulse.tick() => {
+                // How much is under way is told to those who see all of it.
+                _ = pulse.tick(), if scope.1 == Sight::All => {
                     let now = live.watched.under_way.count();
                     (running.replace(now) != Some(now)).then(|| written("pulse", &json!({"running": now})))
                 }
-                _ = heartbeat.tick() => Some(": still here\n\n".to_owned()),
+                _ = heartbeat.tick() => {
+                    // Whoever may not any more is told nothing more; whoever may more is told more.
+                    let Ok(caller) = app.guard.look(&app.store, &headers, app.clock.now()).await else { return };
+                    scope.1 = caller.grants.sight();
+                    Some(": still here\n\n".to_owned())
+                }
             };
             let Some(word) = word else { continue };
             if !stream::send(&send, Ok(Bytes::from(word))).await {
@@ -129,7 +140,11 @@ fn watch(app: &App, scope: Scope, place: impl Send + 'static) -> Chunks {
 impl Scope {
     fn wants(&self, begun: &Begun) -> bool {
         // Without a scope no id has to be made.
-        self.0.is_none() || self.holds(&wire::path::job_id(&begun.job.collection, &begun.job.name))
+        if self.0.is_none() && self.1 == Sight::All {
+            return true;
+        }
+        let id = wire::path::job_id(&begun.job.collection, &begun.job.name);
+        self.holds(&id) && self.is_seen(&id)
     }
 }
 

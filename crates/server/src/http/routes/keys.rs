@@ -1,5 +1,6 @@
 //! Keys: which there are, and another in their place.
 
+use access::Act;
 use axum::http::Method;
 use serde_json::{Value, json};
 use store::{KeyId, KeyUse};
@@ -18,7 +19,9 @@ pub(super) async fn keys(app: &App, call: &Call) -> Answered {
             body["next"] = next.as_ref().map(KeyId::as_str).into();
             return Ok(Answer::json(200, body));
         }
-        return Ok(Answer::json(202, write(&app.keys.rotate(&*app.store).await?)));
+        let standing = app.keys.rotate(&*app.store).await?;
+        app.note(Act::RotateKeys, "/api/keys", &Value::Null).await?;
+        return Ok(Answer::json(202, write(&standing)));
     }
     Ok(Answer::json(200, write(&app.keys.standing(&*app.store).await?)))
 }

@@ -1,5 +1,6 @@
 //! Routes: one function per resource; read, call the use-case, write.
 
+mod audit;
 mod deployments;
 mod events;
 mod groups;
@@ -8,10 +9,13 @@ mod ledger;
 mod nodes;
 mod overview;
 mod preview;
+mod register;
 mod search;
+mod session;
 mod settings;
 mod surroundings;
 
+use access::Act;
 use axum::http::{HeaderName, Method, header};
 use model::{CollectionPath, Uuid};
 use serde_json::json;
@@ -86,6 +90,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Export => deployments::export(app, call).await,
         Resource::Nodes => nodes::nodes(app, call).await,
         Resource::Backup => {
+            app.note(Act::Backup, "", &serde_json::Value::Null).await?;
             let copy = app.store.snapshot().await?;
             let copy = copy
                 .ok_or_else(|| Problem::busy("Another backup is being made; one at a time is possible."))?;
@@ -93,6 +98,16 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
         }
         Resource::Keys | Resource::RotateKeys => keys::keys(app, call).await,
+        Resource::Audit => audit::audit(app, call).await,
+        Resource::AuditVerify => audit::verify(app, call).await,
+        Resource::Tokens => register::tokens(app, call).await,
+        Resource::Token(id) => register::token(app, call, id).await,
+        Resource::Session => session::session(app, call).await,
+        Resource::Refer => session::refer(app, call).await,
+        Resource::Referred => session::referred(app, call).await,
+        Resource::Roles => register::roles(app, call).await,
+        Resource::AssignRole => register::assign(app, call).await,
+        Resource::RemoveRole => register::remove(app, call).await,
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
@@ -226,7 +241,7 @@ fn echo(call: &Call) -> Answer {
     let headers: serde_json::Map<_, _> = call
         .headers
         .iter()
-        .filter(|(name, _)| **name != header::AUTHORIZATION)
+        .filter(|(name, _)| ![header::AUTHORIZATION, header::COOKIE].contains(name))
         .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))
         .collect();
     let body = String::from_utf8_lossy(&call.body);

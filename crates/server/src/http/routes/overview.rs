@@ -1,5 +1,6 @@
 //! The overview: all at a glance.
 
+use access::Scope;
 use model::Tally;
 use serde_json::{Value, json};
 use store::{StoredJob, StoredLedger};
@@ -29,7 +30,12 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
         bucket.shift_insert(0, "at".to_owned(), date_time::write(part.at).into());
         Value::from(bucket)
     });
-    let running = app.live.watched.under_way.oldest(RUNNING);
+    let sees_all = app.caller.sees_all();
+    let sight = app.caller.grants.sight();
+    let mut running = app.live.watched.under_way.oldest(if sees_all { RUNNING } else { usize::MAX });
+    running.retain(|begun| sees_all || sight.covers(&Scope::Collection(begun.job.collection.clone())));
+    let count = if sees_all { app.live.watched.under_way.count() } else { running.len() };
+    running.truncate(RUNNING);
     let running = running.iter().map(|begun| {
         let job = &begun.job;
         Value::from(wire::live::attempt(&job.collection, &job.name, &begun.execution, begun.started_at))
@@ -46,6 +52,7 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
             "startedAt": date_time::write(app.started_at),
             "version": VERSION,
             "span": lookback.name(),
+            "partial": !sees_all,
             "collections": overview.collections,
             "jobs": {
                 "enabled": jobs.enabled,
@@ -53,7 +60,7 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
                 "completed": jobs.completed,
                 "faulted": jobs.faulted,
             },
-            "running": app.live.watched.under_way.count(),
+            "running": count,
             "bucketSeconds": lookback.parts().1,
             "buckets": buckets.collect::<Vec<_>>(),
             "totals": wire::tally::write(&totals),

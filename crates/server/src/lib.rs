@@ -19,6 +19,7 @@ pub mod problem;
 pub mod rates;
 mod serve;
 mod stores;
+mod transport;
 
 pub use serve::{Options, init_logging, make_token, serve};
 

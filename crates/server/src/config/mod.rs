@@ -11,6 +11,7 @@ mod layers;
 mod oauth;
 mod queues;
 mod secrets;
+mod serving;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -30,6 +31,7 @@ pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;
+pub use serving::Serving;
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -56,6 +58,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// Who may ask.
     pub auth: Auth,
+    /// How connections are taken.
+    pub server: Serving,
     /// How the API speaks.
     pub api: Api,
     /// What is logged.

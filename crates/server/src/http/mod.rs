@@ -5,6 +5,7 @@
 //! (`routes`), and dresses what comes back with the headers that every answer of the old service had. Paths of the portal have answers of their own (`crate::portal`).
 
 mod answer;
+mod bodies;
 mod download;
 mod meter;
 mod needs;
@@ -17,17 +18,16 @@ mod stream;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use access::{Act, Note, Sight, Verdict};
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::sync::OwnedSemaphorePermit;
 use wire::dialect::{Dialect, EnumCase};
 use wire::version::Version;
 
@@ -37,6 +37,7 @@ use crate::portal;
 use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
+use bodies::Bodies;
 use meter::Meter;
 use needs::{Need, Operation};
 pub use origin::Hosts;
@@ -55,13 +56,10 @@ const ROOM: usize = 4;
 /// The most characters of what a proxy says about where a call comes from.
 const LONGEST_SOURCE: usize = 200;
 
-/// The longest that a client may take to send its body.
-const SLOWEST_BODY: Duration = Duration::from_secs(30);
-
 /// The API as a service.
 pub fn router(app: App) -> Router {
     let rates = Arc::new(Rates::new(app.budget));
-    Router::new().fallback(handle).with_state(Served { app, rates })
+    Router::new().fallback(handle).with_state(Served { app, rates, bodies: Bodies::new() })
 }
 
 /// What the handler works with.
@@ -69,6 +67,7 @@ pub fn router(app: App) -> Router {
 struct Served {
     app: App,
     rates: Arc<Rates>,
+    bodies: Bodies,
 }
 
 /// A request, as the routes need it.
@@ -80,9 +79,14 @@ struct Call {
     dialect: Dialect,
     headers: HeaderMap,
     body: Bytes,
+    /// Until it is answered, its body takes room.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
-async fn handle(State(Served { mut app, rates }): State<Served>, request: Request<Body>) -> Response<Body> {
+async fn handle(
+    State(Served { mut app, rates, bodies }): State<Served>,
+    request: Request<Body>,
+) -> Response<Body> {
     let ids = Ids::of(request.headers());
     if let Err(problem) = origin::check(&app.hosts, request.method(), request.uri(), request.headers()) {
         return Answer::from(problem).into_response(&ids, app.clock.now());
@@ -99,16 +103,15 @@ async fn handle(State(Served { mut app, rates }): State<Served>, request: Reques
     }
     let request = Request::from_parts(head, body);
     let meter = Meter::of(&resource, request.method());
-    let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
+    let is_metered = resource.subscription().is_some();
+    let spent =
+        rates.spend(app.caller.principal.id.as_str(), resource.subscription(), meter.kind(), app.clock.now());
     let answer = match spent {
-        Some(Spent::UsedUp(seconds)) => Err(Problem::too_many_requests(seconds)),
-        _ => answer(&app, resource, request).await,
+        Spent::UsedUp(seconds) if !resource.is_sign_of_life() => Err(Problem::too_many_requests(seconds)),
+        _ => answer(&app, &bodies, resource, request).await,
     };
     let answer = answer.unwrap_or_else(Answer::from);
-    let answer = match spent {
-        Some(spent) => meter.show(answer, spent),
-        None => answer,
-    };
+    let answer = if is_metered { meter.show(answer, spent) } else { answer };
     answer.into_response(&ids, app.clock.now())
 }
 
@@ -182,8 +185,13 @@ fn source(head: &Parts) -> String {
     }
 }
 
-async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result<Answer, Problem> {
-    let call = prepare(app, resource, request).await?;
+async fn answer(
+    app: &App,
+    bodies: &Bodies,
+    resource: Resource,
+    request: Request<Body>,
+) -> Result<Answer, Problem> {
+    let call = prepare(app, bodies, resource, request).await?;
     let further = Operation::with_body(&call.resource, &call.method, &call.body);
     let judged = further.as_ref().map_or(Ok(()), |operation| needs::judge(app, operation));
     let answered = match judged {
@@ -200,7 +208,12 @@ async fn answer(app: &App, resource: Resource, request: Request<Body>) -> Result
 }
 
 /// Reads all of a request.
-async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Result<Call, Problem> {
+async fn prepare(
+    app: &App,
+    bodies: &Bodies,
+    resource: Resource,
+    request: Request<Body>,
+) -> Result<Call, Problem> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let query = Query::read(head.uri.query().unwrap_or_default())?;
@@ -224,12 +237,9 @@ async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Resul
         }
     }
     let largest = if resource == Resource::Import { routes::LARGEST_IMPORT } else { LARGEST_BODY };
-    let body = match timeout(SLOWEST_BODY, to_bytes(body, largest)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(_)) => return Err(Problem::too_large(largest)),
-        Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
-    };
-    Ok(Call { method, resource, path, query, dialect, headers: head.headers, body })
+    let read = bodies.read(body, largest, app.config.server.body_timeout).await?;
+    let (body, headers) = (read.bytes, head.headers);
+    Ok(Call { method, resource, path, query, dialect, headers, body, _room: read.room })
 }
 
 /// The api-version of a call.

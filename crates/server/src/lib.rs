@@ -22,6 +22,7 @@ pub mod rates;
 mod serve;
 mod stores;
 pub mod traces;
+mod transport;
 
 pub use serve::{Options, init_logging, make_token, serve};
 

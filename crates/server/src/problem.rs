@@ -271,7 +271,7 @@ impl Problem {
 
     /// 429.
     pub fn too_many_requests(seconds: u32) -> Self {
-        let message = format!("The subscription has used up its requests; try again in {seconds} seconds.");
+        let message = format!("You have used up your requests; try again in {seconds} seconds.");
         Self { retry_after: Some(seconds), ..Self::new(429, "TooManyRequests", message) }
     }
 

@@ -1,4 +1,5 @@
-//! How much a subscription may ask: so many reads and so many writes in a window of time.
+//! How much a caller may ask: so many reads and so many writes of each subscription in a window of time, and as many of what
+//! belongs to none.
 //!
 //! A window begins with the first call and is over after its length; then all of the budget is there again. Counting is
 //! exact, so that what an answer says is left is left.
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use model::Timestamp;
 
-/// What each subscription may ask within a window.
+/// What each caller may ask of a subscription within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Calls that change nothing.
@@ -47,15 +48,15 @@ pub(crate) enum Spent {
     UsedUp(u32),
 }
 
-/// The most subscriptions that are counted apart. A server has a handful; whoever makes up more than this within a window
-/// shares one budget with all others that came too late.
-const MOST_SUBSCRIPTIONS: usize = 10_000;
+/// The most callers and subscriptions that are counted apart. A server has a handful; whoever makes up more than this
+/// within a window shares one budget with all others that came too late.
+const MOST_WINDOWS: usize = 10_000;
 
 /// Seconds before windows that are over are looked for again: whoever makes up subscriptions by the thousand shall
 /// not make every call look through all of them.
 const SWEEP_PAUSE: i64 = 1;
 
-/// What every subscription has used.
+/// What everybody has used.
 pub(crate) struct Rates {
     budget: Budget,
     /// Subscriptions can be of any length; what is kept of one is a number that nobody outside can choose.
@@ -83,16 +84,16 @@ impl Rates {
         Self { budget, hasher: RandomState::new(), used: Mutex::default() }
     }
 
-    /// Counts a call of a subscription, by its name in any case.
-    pub(crate) fn spend(&self, subscription: &str, kind: Kind, now: Timestamp) -> Spent {
-        let key = self.hasher.hash_one(subscription.to_lowercase());
+    /// Counts a call of somebody, for a subscription by its name in any case.
+    pub(crate) fn spend(&self, who: &str, subscription: Option<&str>, kind: Kind, now: Timestamp) -> Spent {
+        let key = self.hasher.hash_one((who, subscription.map(str::to_lowercase)));
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = used.of.len() >= MOST_SUBSCRIPTIONS && !used.of.contains_key(&key);
+        let is_full = used.of.len() >= MOST_WINDOWS && !used.of.contains_key(&key);
         if is_full && used.swept_at.duration_until(now).as_secs().abs() >= SWEEP_PAUSE {
             used.of.retain(|_, window| self.left_of(window, now).is_some());
             used.swept_at = now;
         }
-        let is_known = used.of.contains_key(&key) || used.of.len() < MOST_SUBSCRIPTIONS;
+        let is_known = used.of.contains_key(&key) || used.of.len() < MOST_WINDOWS;
         let window = if is_known { used.of.entry(key).or_default() } else { &mut used.of_others };
         let left_of_window = self.left_of(window, now).unwrap_or_else(|| {
             *window = Window { began_at: now, ..Window::default() };
@@ -132,31 +133,49 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_writes_are_counted_apart_and_by_subscription() {
+    fn reads_and_writes_are_counted_apart_by_caller_and_by_subscription() {
         let rates = rates(2, 1);
-        assert_eq!(rates.spend("s", Kind::Read, at(0)), Spent::Left(1));
-        assert_eq!(rates.spend("S", Kind::Read, at(1)), Spent::Left(0));
-        assert_eq!(rates.spend("s", Kind::Read, at(2)), Spent::UsedUp(58));
-        assert_eq!(rates.spend("s", Kind::Write, at(3)), Spent::Left(0));
-        assert_eq!(rates.spend("s", Kind::Write, at(59)), Spent::UsedUp(1));
-        assert_eq!(rates.spend("other", Kind::Read, at(59)), Spent::Left(1));
-        assert_eq!(rates.spend("s", Kind::Write, at(60)), Spent::Left(0), "a new window");
-        assert_eq!(rates.spend("s", Kind::Write, at(61)), Spent::UsedUp(59));
-        assert_eq!(rates.spend("s", Kind::Write, at(-1000)), Spent::Left(0), "the clock was set back");
+        assert_eq!(rates.spend("ann", Some("s"), Kind::Read, at(0)), Spent::Left(1));
+        assert_eq!(rates.spend("ann", Some("S"), Kind::Read, at(1)), Spent::Left(0));
+        assert_eq!(rates.spend("ann", Some("s"), Kind::Read, at(2)), Spent::UsedUp(58));
+        assert_eq!(rates.spend("ann", Some("s"), Kind::Write, at(3)), Spent::Left(0));
+        assert_eq!(rates.spend("ann", Some("s"), Kind::Write, at(59)), Spent::UsedUp(1));
+        assert_eq!(rates.spend("ann", Some("other"), Kind::Read, at(59)), Spent::Left(1));
+        assert_eq!(rates.spend("ann", None, Kind::Read, at(59)), Spent::Left(1), "of none");
+        assert_eq!(rates.spend("bob", Some("s"), Kind::Read, at(59)), Spent::Left(1), "somebody else");
+        assert_eq!(rates.spend("ann", Some("s"), Kind::Write, at(60)), Spent::Left(0), "a new window");
+        assert_eq!(rates.spend("ann", Some("s"), Kind::Write, at(61)), Spent::UsedUp(59));
+        assert_eq!(
+            rates.spend("ann", Some("s"), Kind::Write, at(-1000)),
+            Spent::Left(0),
+            "the clock was set back"
+        );
     }
 
     #[test]
     fn memory_is_bounded_and_neighbours_are_not_harmed() {
         let rates = rates(1, 1);
         let held = || rates.used.lock().expect("not poisoned").of.len();
-        assert_eq!(rates.spend("mine", Kind::Read, at(0)), Spent::Left(0));
-        for i in 0..2 * MOST_SUBSCRIPTIONS {
-            rates.spend(&format!("made up {i}"), Kind::Read, at(1));
+        assert_eq!(rates.spend("ann", Some("mine"), Kind::Read, at(0)), Spent::Left(0));
+        for i in 0..2 * MOST_WINDOWS {
+            rates.spend("ann", Some(&format!("made up {i}")), Kind::Read, at(1));
         }
-        assert_eq!(held(), MOST_SUBSCRIPTIONS);
-        assert_eq!(rates.spend("mine", Kind::Write, at(2)), Spent::Left(0), "still counted for itself");
-        assert_eq!(rates.spend("too late", Kind::Read, at(2)), Spent::UsedUp(59), "one of too many");
-        assert_eq!(rates.spend("too late", Kind::Read, at(61)), Spent::Left(0), "there is room again");
-        assert!(held() < MOST_SUBSCRIPTIONS);
+        assert_eq!(held(), MOST_WINDOWS);
+        assert_eq!(
+            rates.spend("ann", Some("mine"), Kind::Write, at(2)),
+            Spent::Left(0),
+            "still counted for itself"
+        );
+        assert_eq!(
+            rates.spend("ann", Some("too late"), Kind::Read, at(2)),
+            Spent::UsedUp(59),
+            "one of too many"
+        );
+        assert_eq!(
+            rates.spend("ann", Some("too late"), Kind::Read, at(61)),
+            Spent::Left(0),
+            "there is room again"
+        );
+        assert!(held() < MOST_WINDOWS);
     }
 }

@@ -1,7 +1,6 @@
 //! The life of the process: start, serve, stop.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use actions::{ActionSettings, Actions, EgressSettings};
 use anyhow::{Context, anyhow, bail};
 use engine::{Engine, SystemClock};
 use model::Clock;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,6 +26,7 @@ use crate::http::Hosts;
 use crate::notices::Notifier;
 use crate::stores::{self, Opened};
 use crate::traces::{self, Exporter, Traces};
+use crate::transport::{Bounds, Transport};
 use crate::{VERSION, demo, http};
 
 /// What to do besides serving.
@@ -63,6 +64,11 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
             "--demo: its jobs call this server without a token, which `auth.enabled` refuses; leave one of them out"
         );
     }
+    let certificates = config.server.certificates()?;
+    if certificates.is_some() && options.demo {
+        bail!("--demo: its jobs call this server without TLS; leave --demo or `server.certificate-file` out");
+    }
+    let bounds = config.server.bounds(connections(&config))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     // Before anything is made: a setting that is wrong leaves nothing behind.
     let guard = Arc::new(config.guard()?);
@@ -105,11 +111,12 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
 
     let stop = CancellationToken::new();
     let notifier = Notifier::start(app.clone(), stop.clone());
-    let watching = watching.map(|listener| serve_watching(listener, app.clone(), &stop)).transpose()?;
-    let stopped = stop.clone().cancelled_owned();
-    let router = http::router(app).into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, router).with_graceful_shutdown(stopped);
-    let server = tokio::spawn(server.into_future());
+    let watching =
+        watching.map(|listener| serve_watching(listener, app.clone(), bounds, &stop)).transpose()?;
+    let transport = Transport::new(http::router(app), bounds, certificates.as_ref())?;
+    let server = tokio::spawn(transport.serve(listener, stop.clone()));
+    let scheme = if certificates.is_some() { "https" } else { "http" };
+    let renewer = certificates.map(|certificates| tokio::spawn(certificates.watch()));
 
     let census = store.census().await?;
     info!(version = VERSION, jobs = census.jobs, collections = census.collections, "started");
@@ -118,7 +125,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut out = std::io::stdout();
     // Whoever started us may have gone; we serve all the same.
-    let _ = writeln!(out, "Punctual {VERSION} serves http://{address}").and_then(|()| out.flush());
+    let _ = writeln!(out, "Punctual {VERSION} serves {scheme}://{address}").and_then(|()| out.flush());
 
     tokio::select! {
         _ = terminate.recv() => {}
@@ -141,8 +148,9 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         exporter.stop().await;
     }
     stop.cancel();
-    // Callers that keep a connection open do not keep us.
-    server.abort();
+    // Callers that keep a connection open do not keep us for long.
+    server.await?;
+    renewer.inspect(JoinHandle::abort);
     notifier.inspect(JoinHandle::abort);
     watching.inspect(JoinHandle::abort);
     resealer.abort();
@@ -155,14 +163,14 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
 fn serve_watching(
     listener: TcpListener,
     mut app: App,
+    bounds: Bounds,
     stop: &CancellationToken,
-) -> anyhow::Result<JoinHandle<std::io::Result<()>>> {
+) -> anyhow::Result<JoinHandle<()>> {
     let address = listener.local_addr()?;
     app.hosts = Hosts::of(address, &app.config.api.hosts);
     info!(%address, "metrics are served");
-    let stopped = stop.clone().cancelled_owned();
-    let server = axum::serve(listener, http::watching_router(app)).with_graceful_shutdown(stopped);
-    Ok(tokio::spawn(server.into_future()))
+    let transport = Transport::new(http::watching_router(app), bounds, None)?;
+    Ok(tokio::spawn(transport.serve(listener, stop.clone())))
 }
 
 /// Sends traces to the collector, if there is one.
@@ -180,6 +188,32 @@ fn export_traces(config: &Config, app: &mut App) -> anyhow::Result<Option<Export
     };
     let under_way = &app.live.watched.under_way;
     Ok(Some(Exporter::start(to, traces, spans, under_way, runner, app.clock.clone())))
+}
+
+/// Files besides those of connections: the store, and some to spare.
+const OTHER_FILES: u64 = 200;
+
+/// How many connections there can be: each is a file, and so is each call of a job. As many files may be open as the
+/// machine lets this process ask for.
+fn connections(config: &Config) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let files = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    let wanted = u64::from(config.server.connections.get());
+    let Some(files) = files else { return usize::MAX };
+    let room = files.saturating_sub(OTHER_FILES + config.engine.calls as u64).max(files / 4).max(1);
+    if room < wanted {
+        warn!(
+            files,
+            connections = room,
+            wanted,
+            "the machine allows too few open files for so many connections"
+        );
+    }
+    usize::try_from(room).unwrap_or(usize::MAX)
 }
 
 /// Makes a token in the store itself, in the name of `local`: the first one, or one for whoever has lost all.

@@ -13,6 +13,7 @@ mod notifications;
 mod oauth;
 mod queues;
 mod secrets;
+mod serving;
 mod traces;
 
 use std::net::SocketAddr;
@@ -35,6 +36,7 @@ pub use notifications::{Notification, Scope, Trouble};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;
+pub use serving::Serving;
 pub use traces::Traces;
 
 /// The default configuration file.
@@ -65,6 +67,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// Who may ask.
     pub auth: Auth,
+    /// How connections are taken.
+    pub server: Serving,
     /// How the API speaks.
     pub api: Api,
     /// What is logged.

@@ -5,6 +5,7 @@
 //! (`routes`), and dresses what comes back with the headers that every answer of the old service had. Paths of the portal have answers of their own (`crate::portal`).
 
 mod answer;
+mod bodies;
 mod download;
 mod meter;
 mod needs;
@@ -17,18 +18,18 @@ mod stream;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use access::{Act, Note, Sight, Verdict};
 use actions::TraceContext;
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use tokio::time::{Instant, timeout};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 use wire::dialect::{Dialect, EnumCase};
 use wire::version::Version;
 
@@ -39,6 +40,7 @@ use crate::portal;
 use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
+use bodies::Bodies;
 use meter::Meter;
 use needs::{Need, Operation};
 pub use origin::Hosts;
@@ -57,9 +59,6 @@ const ROOM: usize = 4;
 /// The most characters of what a proxy says about where a call comes from.
 const LONGEST_SOURCE: usize = 200;
 
-/// The longest that a client may take to send its body.
-const SLOWEST_BODY: Duration = Duration::from_secs(30);
-
 /// The API as a service.
 pub fn router(app: App) -> Router {
     let metrics = app.config.metrics.enabled && app.config.metrics.listen.is_none();
@@ -74,7 +73,7 @@ pub fn watching_router(app: App) -> Router {
 
 fn serve(app: App, door: Door) -> Router {
     let rates = Arc::new(Rates::new(app.budget));
-    Router::new().fallback(handle).with_state(Served { app, rates, door })
+    Router::new().fallback(handle).with_state(Served { app, rates, bodies: Bodies::new(), door })
 }
 
 /// What the handler works with.
@@ -82,6 +81,7 @@ fn serve(app: App, door: Door) -> Router {
 struct Served {
     app: App,
     rates: Arc<Rates>,
+    bodies: Bodies,
     door: Door,
 }
 
@@ -110,6 +110,8 @@ struct Call {
     dialect: Dialect,
     headers: HeaderMap,
     body: Bytes,
+    /// Until it is answered, its body takes room.
+    _room: Option<OwnedSemaphorePermit>,
     /// Its span, where traces are made.
     trace: Option<TraceContext>,
 }
@@ -134,7 +136,7 @@ async fn respond(
     request: Request<Body>,
     trace: Option<TraceContext>,
 ) -> (&'static str, Response<Body>) {
-    let Served { app, rates, door } = served;
+    let Served { app, rates, bodies, door } = served;
     let ids = Ids::of(request.headers());
     if let Err(problem) = origin::check(&app.hosts, request.method(), request.uri(), request.headers()) {
         return ("refused", Answer::from(problem).into_response(&ids, app.clock.now()));
@@ -159,16 +161,15 @@ async fn respond(
     }
     let request = Request::from_parts(head, body);
     let meter = Meter::of(&resource, request.method());
-    let spent = resource.subscription().map(|who| rates.spend(who, meter.kind(), app.clock.now()));
+    let is_metered = resource.subscription().is_some();
+    let spent =
+        rates.spend(app.caller.principal.id.as_str(), resource.subscription(), meter.kind(), app.clock.now());
     let answer = match spent {
-        Some(Spent::UsedUp(seconds)) => Err(Problem::too_many_requests(seconds)),
-        _ => answer(app, resource, request, trace).await,
+        Spent::UsedUp(seconds) if !resource.is_sign_of_life() => Err(Problem::too_many_requests(seconds)),
+        _ => answer(app, bodies, resource, request, trace).await,
     };
     let answer = answer.unwrap_or_else(Answer::from);
-    let answer = match spent {
-        Some(spent) => meter.show(answer, spent),
-        None => answer,
-    };
+    let answer = if is_metered { meter.show(answer, spent) } else { answer };
     (kind, answer.into_response(&ids, app.clock.now()))
 }
 
@@ -244,11 +245,12 @@ fn source(head: &Parts) -> String {
 
 async fn answer(
     app: &App,
+    bodies: &Bodies,
     resource: Resource,
     request: Request<Body>,
     trace: Option<TraceContext>,
 ) -> Result<Answer, Problem> {
-    let call = Call { trace, ..prepare(app, resource, request).await? };
+    let call = Call { trace, ..prepare(app, bodies, resource, request).await? };
     let further = Operation::with_body(&call.resource, &call.method, &call.body);
     let judged = further.as_ref().map_or(Ok(()), |operation| needs::judge(app, operation));
     let answered = match judged {
@@ -265,7 +267,12 @@ async fn answer(
 }
 
 /// Reads all of a request.
-async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Result<Call, Problem> {
+async fn prepare(
+    app: &App,
+    bodies: &Bodies,
+    resource: Resource,
+    request: Request<Body>,
+) -> Result<Call, Problem> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let query = Query::read(head.uri.query().unwrap_or_default())?;
@@ -289,12 +296,9 @@ async fn prepare(app: &App, resource: Resource, request: Request<Body>) -> Resul
         }
     }
     let largest = if resource == Resource::Import { routes::LARGEST_IMPORT } else { LARGEST_BODY };
-    let body = match timeout(SLOWEST_BODY, to_bytes(body, largest)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(_)) => return Err(Problem::too_large(largest)),
-        Err(_) => return Err(Problem::bad_request("The body did not arrive in time.")),
-    };
-    Ok(Call { method, resource, path, query, dialect, headers: head.headers, body, trace: None })
+    let read = bodies.read(body, largest, app.config.server.body_timeout).await?;
+    let (body, headers) = (read.bytes, head.headers);
+    Ok(Call { method, resource, path, query, dialect, headers, body, _room: read.room, trace: None })
 }
 
 /// The api-version of a call.

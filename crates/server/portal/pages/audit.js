@@ -123,7 +123,8 @@ function row(entry) {
     h('td', { title: entry.who }, entry.name, entry.from && h('div', { class: 'faint' }, `from ${entry.from}`)),
     h('td', {}, h('code', {}, entry.act)),
     h('td', {}, badge(entry.verdict)),
-    h('td', {}, target, told(entry.detail)),
+    // On a line of its own: a link within other words would have to look less like them.
+    h('td', {}, h('div', {}, target), told(entry.detail)),
   );
 }
 

@@ -186,7 +186,7 @@ impl Transport {
                 Ok::<_, std::convert::Infallible>(answer.map(|body| Held { body, _busy: busy }))
             }
         });
-        let stream = TokioIo::new(Paced::new(stream, self.bounds.stall));
+        let stream = TokioIo::new(Paced::new(stream, self.bounds.stall, Arc::clone(place)));
         let mut connection = pin!(self.http.serve_connection(stream, service));
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,

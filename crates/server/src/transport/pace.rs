@@ -1,24 +1,29 @@
-//! A stream to somebody who has to take what they asked for: when nothing could be written for too long, it ends.
+//! A stream to somebody who has to take what they asked for: while something waits to be written its connection is in use,
+//! and when nothing could be written for too long, it ends.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use super::places::{Busy, Place};
+
 /// See the module.
 pub(super) struct Paced<S> {
     stream: S,
     longest: Duration,
-    /// Runs while there is something to write that is not taken.
-    waiting: Option<Pin<Box<Sleep>>>,
+    place: Arc<Place>,
+    /// While there is something to write that is not taken: until when, and that the connection is in use.
+    waiting: Option<(Pin<Box<Sleep>>, Busy)>,
 }
 
 impl<S: Unpin> Paced<S> {
-    pub(super) fn new(stream: S, longest: Duration) -> Self {
-        Self { stream, longest, waiting: None }
+    pub(super) fn new(stream: S, longest: Duration, place: Arc<Place>) -> Self {
+        Self { stream, longest, place, waiting: None }
     }
 
     fn watch<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
@@ -26,8 +31,8 @@ impl<S: Unpin> Paced<S> {
             self.waiting = None;
             return written;
         }
-        let longest = self.longest;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(longest)));
+        let (longest, place) = (self.longest, &self.place);
+        let (waiting, _) = self.waiting.get_or_insert_with(|| (Box::pin(sleep(longest)), place.begin()));
         ready!(waiting.as_mut().poll(context));
         Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "the answer was not taken in time")))
     }
@@ -81,12 +86,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+    use super::super::places::Places;
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn what_nobody_takes_ends_the_stream() {
         let (near, mut far) = tokio::io::duplex(10);
-        let mut near = Paced::new(near, Duration::from_secs(60));
+        let place = Places::new(1).take([10, 0, 0, 1].into()).expect("a place");
+        let mut near = Paced::new(near, Duration::from_secs(60), place);
         near.write_all(&[0; 10]).await.expect("there is room");
         let slow = async {
             let mut buffer = [0; 5];

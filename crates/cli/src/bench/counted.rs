@@ -9,7 +9,7 @@ use std::sync::Arc;
 use actions::{ActionSettings, Actions};
 use anyhow::{Context, bail};
 use axum::body::Body;
-use engine::{Engine, Settings, SystemClock, UnderWay};
+use engine::{Engine, Settings, SystemClock, Watched};
 use http::Request;
 use jiff::SignedDuration;
 use model::{Clock, Timestamp};
@@ -70,8 +70,11 @@ pub(super) async fn counted(jobs: u32, occurrences: u32) -> anyhow::Result<Vec<L
         }});
         put(format!("collection-{}/jobs/job-{i}", i / super::api::IN_A_COLLECTION), body).await?;
     }
+    // Made in every run: the certificates that it reads belong to no occurrence.
+    let clock: Arc<dyn Clock> = Arc::new(Stopped(due));
+    let runner = Actions::new(ActionSettings::default(), Arc::clone(&clock))?;
     if occurrences > 0 {
-        fire(&world, &target, occurrences, due).await?;
+        fire(&world, &target, occurrences, runner, clock).await?;
     }
     Ok(vec![
         Line::new("jobs written", f64::from(jobs), ""),
@@ -79,14 +82,17 @@ pub(super) async fn counted(jobs: u32, occurrences: u32) -> anyhow::Result<Vec<L
     ])
 }
 
-async fn fire(world: &World, target: &Target, occurrences: u32, due: Timestamp) -> anyhow::Result<()> {
+async fn fire(
+    world: &World,
+    target: &Target,
+    occurrences: u32,
+    runner: Actions,
+    clock: Arc<dyn Clock>,
+) -> anyhow::Result<()> {
     target.expect(occurrences as usize);
-    let clock: Arc<dyn Clock> = Arc::new(Stopped(due));
-    let under_way = Arc::new(UnderWay::default());
-    let mut word = under_way.listen();
-    let runner = Actions::new(ActionSettings::default(), Arc::clone(&clock))?;
-    let engine =
-        Engine::start_watched(world.store(), Arc::new(runner), clock, Settings::default(), under_way);
+    let watched = Watched::default();
+    let mut word = watched.under_way.listen();
+    let engine = Engine::start_watched(world.store(), Arc::new(runner), clock, Settings::default(), watched);
     // One word for each beginning and each end, the latter when it is written.
     let mut heard = 0;
     while heard < 2 * u64::from(occurrences) {

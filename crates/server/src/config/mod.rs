@@ -8,9 +8,12 @@ mod auth;
 mod database;
 pub(crate) mod duration;
 mod layers;
+mod metrics;
+mod notifications;
 mod oauth;
 mod queues;
 mod secrets;
+mod traces;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -27,9 +30,12 @@ use crate::rates::Budget;
 pub use auth::{Auth, Oidc};
 pub use database::DatabaseUrl;
 pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
+pub use metrics::Metrics;
+pub use notifications::{Notification, Scope, Trouble};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;
+pub use traces::Traces;
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -52,6 +58,9 @@ pub struct Config {
     pub database_connections: NonZeroU32,
     /// The name of this node; a new one for each start where it is empty.
     pub node: String,
+    /// Whom to tell of jobs in trouble.
+    #[serde(deserialize_with = "notifications::read")]
+    pub notifications: Vec<Notification>,
     /// What seals secrets.
     pub secrets: Secrets,
     /// Who may ask.
@@ -60,6 +69,10 @@ pub struct Config {
     pub api: Api,
     /// What is logged.
     pub log: Log,
+    /// What is told in numbers.
+    pub metrics: Metrics,
+    /// Where traces go.
+    pub traces: Traces,
     /// How jobs are run.
     pub engine: Engine,
     /// How calls are made.
@@ -147,6 +160,9 @@ pub struct Engine {
     pub horizon: Duration,
     /// The most claims and settlements at a time.
     pub batch: u32,
+    /// How long what has ended may wait to be written down with others.
+    #[serde(deserialize_with = "duration::read")]
+    pub settle_within: Duration,
     /// The longest sleep without a look at clock and store.
     #[serde(deserialize_with = "duration::read")]
     pub longest_nap: Duration,
@@ -400,6 +416,7 @@ impl Config {
         engine::Settings {
             horizon: self.engine.horizon,
             batch: self.engine.batch,
+            settle_within: self.engine.settle_within,
             longest_nap: self.engine.longest_nap,
             bounds: engine::Bounds {
                 overall: self.engine.calls,
@@ -409,6 +426,7 @@ impl Config {
             keep: self.retention.keep,
             history_per_job: self.retention.history_per_job,
             drain: self.engine.drain,
+            traces: self.traces.sampling(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::connection;
 use super::fault::Outcome;
@@ -39,10 +40,13 @@ impl Readers {
         let (shared, idle) = (Arc::clone(&self.shared), Arc::clone(&self.idle));
         let task = tokio::task::spawn_blocking(move || {
             let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let began = Instant::now();
             let (outcome, db) = read_with(kept, &shared, read);
+            shared.numbers.reads.time(began.elapsed());
             idle.lock().unwrap_or_else(PoisonError::into_inner).extend(db);
             drop(permit);
             outcome.map_err(|fault| {
+                shared.numbers.failed.count();
                 let error = fault.tell(&shared.path);
                 tracing::error!(%error, "a read failed");
                 error
@@ -62,9 +66,21 @@ fn read_with<T>(
         Ok(db) => db,
         Err(fault) => return (Err(fault), None),
     };
-    let outcome = db.unchecked_transaction().map_err(Into::into).and_then(|snapshot| read(&snapshot, shared));
+    let outcome = at_one_moment(&db, |db| read(db, shared));
     let good = outcome.as_ref().err().is_none_or(|fault| !fault.spoils_connection());
-    (outcome, good.then_some(db))
+    (outcome, (good && db.is_autocommit()).then_some(db))
+}
+
+/// Reads inside a transaction. Its statements are compiled once, unlike those of [`rusqlite::Transaction`].
+fn at_one_moment<T>(db: &Connection, read: impl FnOnce(&Connection) -> Outcome<T>) -> Outcome<T> {
+    let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
+    execute("BEGIN")?;
+    let outcome = read(db);
+    let ended = execute("COMMIT");
+    // What the read ran into says more than what followed from it.
+    let read = outcome?;
+    ended?;
+    Ok(read)
 }
 
 fn open(path: &Path) -> Outcome<Connection> {

@@ -154,6 +154,12 @@ fn a_database_that_is_well_is_called_so_and_left_alone() {
     let found = Diagnosis::of(&url, Some(&new_key()));
     found.says("keys.secrets", "wrong", &["does not have it", "PUNCTUAL_SECRETS_KEY"]);
     assert_eq!(found.status, Some(1));
+    // A newer version that says we can live with it is no reason to worry.
+    database.execute("UPDATE punctual_schema SET version = 4711");
+    let newer = Diagnosis::of(&url, Some(&key));
+    newer.says("database.schema", "ok", &["schema 4711", "newer version", "can use it"]);
+    newer.says("database.nodes", "ok", &["one node is alive: ward"]);
+    newer.says("keys.secrets", "ok", &["secrets are sealed with the key"]);
     let (_, settings) = server.call("GET", "/api/settings", None);
     assert_eq!((&settings["node"], settings.get("data")), (&"ward".into(), None), "{settings}");
 
@@ -184,9 +190,15 @@ fn what_is_wrong_with_a_database_is_told_with_what_helps() {
 
     database.execute("CREATE TABLE jobs (id int)");
     look(&database.url("")).says("database.schema", "wrong", &["another program", "search_path"]);
-    database.execute("DROP TABLE jobs; CREATE TABLE punctual_schema (version bigint NOT NULL)");
-    database.execute("INSERT INTO punctual_schema VALUES (4711)");
-    look(&database.url("")).says("database.schema", "wrong", &["schema 4711", "newer version", "install"]);
+    database.execute(
+        "DROP TABLE jobs; CREATE TABLE punctual_schema (version bigint NOT NULL, oldest bigint NOT NULL)",
+    );
+    database.execute("INSERT INTO punctual_schema VALUES (4711, 4710)");
+    look(&database.url("")).says(
+        "database.schema",
+        "wrong",
+        &["schema 4711", "newer version", "4710", "install"],
+    );
 
     database
         .execute(&format!("CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA {} TO {role}", database.schema));

@@ -182,7 +182,7 @@ impl Numbers {
 }
 
 impl CollectionNumbers {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             lateness: Histogram::new(Unit::Seconds, PATIENT),
             succeeded: Counter::default(),

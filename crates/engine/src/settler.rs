@@ -1,9 +1,12 @@
 //! The settler: writes what attempts led to, as many at a time as have ended meanwhile.
+//!
+//! A commit costs the same whether it carries one attempt or a hundred, and nobody is late for one that comes a moment
+//! later. So an attempt waits a little for others, unless the next run of its job waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Attempt, Fate};
+use model::{Attempt, Fate, Overlap};
 use store::{Attempted, Settlement, Store};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
@@ -25,9 +28,14 @@ pub(crate) struct Settler {
     pub(crate) attempts: mpsc::UnboundedReceiver<Ended>,
     /// The most attempts of one write.
     pub(crate) batch: usize,
+    /// How long an attempt may wait for others that are written with it.
+    pub(crate) within: Duration,
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) numbers: Arc<Numbers>,
 }
+
+/// So many attempts wait for no others: more would hardly make each of them cheaper.
+const ENOUGH: usize = 64;
 
 /// How long a store that failed is left alone.
 const BREATHER: Duration = Duration::from_millis(500);
@@ -37,6 +45,7 @@ impl Settler {
     pub(crate) async fn run(mut self) {
         let mut ended = Vec::with_capacity(self.batch);
         while self.attempts.recv_many(&mut ended, self.batch).await > 0 {
+            self.gather(&mut ended).await;
             let mut troubled = false;
             let attempts = || ended.iter().map(|ended: &Ended| ended.attempted.clone()).collect();
             // What was called must be written down, however long the store is away.
@@ -67,6 +76,33 @@ impl Settler {
             }
         }
     }
+
+    /// Waits for more to write, as long as it is worth it and nobody waits for what is there.
+    async fn gather(&mut self, ended: &mut Vec<Ended>) {
+        if self.within.is_zero() {
+            return;
+        }
+        let within = sleep(self.within);
+        tokio::pin!(within);
+        let mut looked_at = 0;
+        while ended.len() < ENOUGH.min(self.batch) && !ended[looked_at..].iter().any(Ended::is_waited_for) {
+            looked_at = ended.len();
+            let room = self.batch - ended.len();
+            tokio::select! {
+                biased;
+                // Nobody is left who makes attempts: the engine stops.
+                more = self.attempts.recv_many(ended, room) => if more == 0 { break },
+                () = &mut within => break,
+            }
+        }
+    }
+}
+
+impl Ended {
+    /// Whether the next run of its job may wait for it to be written, or is left out until it is.
+    fn is_waited_for(&self) -> bool {
+        self.begun.job.definition.overlap != Overlap::Allow
+    }
 }
 
 /// One line for every occurrence that is done with. Its target is a name of its own, so that a filter can leave it out
@@ -91,4 +127,131 @@ fn log(begun: &Begun, attempt: &Attempt, fate: Fate) {
         status = fate.name(),
         message = attempt.outcome.message,
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Definition, Timestamp};
+    use store::conformance::{Backend, World};
+    use store::{Claim, Keyring, SqliteSettings, SqliteStore};
+    use tempfile::TempDir;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::under_way::Word;
+
+    struct Sqlite(TempDir);
+
+    #[async_trait::async_trait]
+    impl Backend for Sqlite {
+        async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
+            let path = self.0.path().join("punctual.db");
+            Ok(Arc::new(SqliteStore::open(path, SqliteSettings::new(keyring), now)?))
+        }
+    }
+
+    /// A claim that was called and went well.
+    fn ended(world: &World<'_>, claim: &Claim) -> Ended {
+        let begun = Begun {
+            job: claim.job.clone(),
+            execution: claim.execution.clone(),
+            started_at: world.now,
+            trace: None,
+        };
+        Ended {
+            attempted: world.attempted(claim, true),
+            begun: Arc::new(begun),
+            collection: Arc::new(CollectionNumbers::new()),
+        }
+    }
+
+    /// Two attempts end, the second 4 ms after the first: how long after the first each was written, on simulated time.
+    async fn written_after(overlap: Overlap, within: Duration) -> Vec<Duration> {
+        let backend = Sqlite(TempDir::new().unwrap());
+        let world = World::new(&backend).await;
+        for name in ["a", "b"] {
+            world.put(name, Definition { overlap, ..world.minutely() }).await;
+        }
+        let claims = world.claim(0).await;
+        let under_way = Arc::new(UnderWay::default());
+        let mut word = under_way.listen();
+        let (attempts, attempted) = mpsc::unbounded_channel();
+        let settler = Settler {
+            store: world.store().clone(),
+            attempts: attempted,
+            batch: 1000,
+            within,
+            under_way: under_way.clone(),
+            numbers: Arc::default(),
+        };
+        tokio::time::pause();
+        let settler = tokio::spawn(settler.run());
+        let start = Instant::now();
+        let send = |claim: &Claim| {
+            assert!(claim.ticket.begin());
+            let ended = ended(&world, claim);
+            assert!(attempts.send(ended).is_ok());
+        };
+        send(&claims[0]);
+        let later = async {
+            sleep(Duration::from_millis(4)).await;
+            send(&claims[1]);
+        };
+        let written = async {
+            let mut written = Vec::new();
+            while written.len() < 2 {
+                if let Word::Ended(..) = word.recv().await.unwrap() {
+                    written.push(start.elapsed());
+                }
+            }
+            written
+        };
+        let (_, written) = tokio::join!(later, written);
+        drop(attempts);
+        settler.await.unwrap();
+        written
+    }
+
+    #[tokio::test]
+    async fn what_ends_close_together_is_written_together() {
+        let ms = Duration::from_millis;
+        let written = written_after(Overlap::Allow, ms(10)).await;
+        assert_eq!(written[0], written[1]);
+        assert!(written[0] >= ms(10) && written[0] < ms(20), "{written:?}");
+    }
+
+    #[tokio::test]
+    async fn what_the_next_run_waits_for_is_written_at_once() {
+        for (overlap, within) in [(Overlap::Queue, 10), (Overlap::Skip, 10), (Overlap::Allow, 0)] {
+            let written = written_after(overlap, Duration::from_millis(within)).await;
+            assert!(written[0] < Duration::from_millis(4), "{overlap:?} {written:?}");
+        }
+    }
+
+    /// Nobody who stops a server has to wait for more that will not come.
+    #[tokio::test]
+    async fn the_last_attempts_wait_for_nothing() {
+        let backend = Sqlite(TempDir::new().unwrap());
+        let world = World::new(&backend).await;
+        world.put("a", world.minutely()).await;
+        let claim = world.begin_one().await;
+        let (attempts, attempted) = mpsc::unbounded_channel();
+        let ended = ended(&world, &claim);
+        assert!(attempts.send(ended).is_ok());
+        drop(attempts);
+        let hour = Duration::from_secs(3600);
+        let settler = Settler {
+            store: world.store().clone(),
+            attempts: attempted,
+            batch: 1000,
+            within: hour,
+            under_way: Arc::default(),
+            numbers: Arc::default(),
+        };
+        tokio::time::pause();
+        let start = Instant::now();
+        settler.run().await;
+        assert!(start.elapsed() < hour);
+        assert_eq!(world.ledger().await.len(), 1);
+    }
 }

@@ -176,7 +176,8 @@ fn fill(file: &Path, rows: u32) {
     }
     db.execute_batch(
         "INSERT INTO history_filed SELECT job_id, started_at, serial FROM history ORDER BY 1, 2, 3;
-         INSERT INTO ledger_filed SELECT job_id, due_at, serial FROM ledger ORDER BY 1, 2, 3;",
+         INSERT INTO ledger_filed SELECT job_id, due_at, serial FROM ledger ORDER BY 1, 2, 3;
+         UPDATE filed SET history = (SELECT max(serial) FROM history), ledger = (SELECT max(serial) FROM ledger);",
     )
     .expect("filed");
     db.execute_batch("COMMIT; PRAGMA wal_checkpoint (truncate);").expect("it is filled");

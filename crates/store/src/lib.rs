@@ -64,8 +64,8 @@ pub use moving::{
 pub use node::Node;
 pub use numbers::StoreNumbers;
 pub use postgres::{
-    DatabaseFault, DatabaseInspection, DatabaseSchema, Meter, PostgresSettings, PostgresStore, TrialGround,
-    inspect as inspect_database,
+    DatabaseFault, DatabaseInspection, DatabaseSchema, LogPart, Meter, PostgresSettings, PostgresStore,
+    TrialGround, inspect as inspect_database,
 };
 pub use register::{Added, AuditQuery, Chain, MOST_ASSIGNMENTS, MOST_TOKENS, Register, Session};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};

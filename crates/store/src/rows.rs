@@ -15,7 +15,7 @@ use crate::seal::Keyring;
 use crate::{ClaimedJob, Revision, StoredJob};
 
 /// What a job's row says, and what of its collection decisions need.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobRow {
     pub(crate) id: i64,
     pub(crate) collection_id: i64,
@@ -34,7 +34,7 @@ pub(crate) struct JobRow {
 }
 
 /// What of a collection decisions about its jobs need.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CollectionGist {
     pub(crate) revision: i64,
     pub(crate) enabled: bool,
@@ -109,7 +109,7 @@ impl JobRow {
 }
 
 /// What an execution's row says, save for its own definition.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExecutionRow {
     pub(crate) id: i64,
     pub(crate) job_id: i64,

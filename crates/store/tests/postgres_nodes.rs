@@ -6,6 +6,7 @@ mod way;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use model::{Fate, JobState, Timestamp};
@@ -237,6 +238,32 @@ async fn a_database_that_is_silent_is_away_and_comes_back() {
         // It rings when the heartbeat is back.
         let _ = tokio::time::timeout(std::time::Duration::from_millis(200), bell.changed()).await;
     }
+}
+
+/// Of several hosts the first takes connections and says nothing.
+#[tokio::test]
+async fn a_silent_host_does_not_hide_those_after_it() {
+    with!(backend);
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = silent.local_addr().expect("an address").port();
+    let taken = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&taken);
+    let taking = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((connection, _)) = silent.accept().await {
+            count.fetch_add(1, Ordering::Relaxed);
+            held.push(connection);
+        }
+    });
+    let server: tokio_postgres::Config = backend.url().parse().expect("a URL");
+    let address = format!("127.0.0.1:{}", server.get_ports()[0]);
+    let url = backend.url().replace(&address, &format!("127.0.0.1:{port},{address}"));
+    let clock = Arc::new(Stopped("2027-01-01T00:00:00Z".parse().expect("an instant")));
+    let store = backend.node_at(url, "a", clock).await.expect("the store opens");
+    store.check().await.expect("it answers");
+    // The host that could be used is asked first from then on.
+    assert_eq!(taken.load(Ordering::Relaxed), 1);
+    taking.abort();
 }
 
 #[tokio::test]

@@ -16,8 +16,11 @@ use store::conformance::{Backend, World, keyring, path};
 use store::{Error, Keyring, Store, Written};
 
 /// The schema of this version, and the oldest one whose programs can live with it.
-const NEWEST: i64 = 3;
-const BEFORE: Option<u32> = Some(1);
+const NEWEST: i64 = 5;
+const BEFORE: Option<u32> = Some(4);
+
+/// The schema before due times had a table of their own. No program of this version can use it.
+const WITHOUT_DUE: u32 = 3;
 
 macro_rules! with {
     ($backend:ident) => {
@@ -31,7 +34,7 @@ async fn an_older_node_goes_on_while_a_newer_one_starts() {
     let now: Timestamp = "2027-01-01T00:00:00Z".parse().expect("a time");
     let clock = Arc::new(Stopped(now));
     let old = backend.node_held_at(BEFORE, "old", keyring(), clock.clone()).await.expect("the store opens");
-    assert_eq!(backend.query("SELECT version FROM punctual_schema").await, 1);
+    assert_eq!(backend.query("SELECT version FROM punctual_schema").await, NEWEST - 1);
     let world = World::new(&backend).await;
     assert_eq!(
         backend.query("SELECT version FROM punctual_schema").await,
@@ -60,6 +63,37 @@ async fn an_older_node_goes_on_while_a_newer_one_starts() {
     // An older one still starts on what a newer one has made.
     let again = backend.node_held_at(BEFORE, "older", keyring(), clock).await.expect("the store opens");
     again.check().await.expect("it works");
+}
+
+/// What the version before kept of due times is found in the new table.
+#[tokio::test]
+async fn due_times_are_carried_over() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    world.put("soon", world.once_in(60)).await;
+    world.put("later", world.minutely()).await;
+    world.put("off", world.minutely()).await;
+    let stored = world.store().job(&path(), "off").await.expect("an answer").expect("there");
+    let write = world.patched(&stored, JobState::Disabled, |_| ());
+    assert!(matches!(world.store().put_job(write).await, Ok(Written::Done(_))));
+    // As it was before the step, with a node of that version that still runs.
+    let before = format!(
+        "DROP TABLE due; CREATE INDEX jobs_due ON jobs (ahead, due_at) WHERE due_at IS NOT NULL;
+         ALTER TABLE executions RESET (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold);
+         UPDATE punctual_schema SET version = {WITHOUT_DUE}, oldest = 1;
+         UPDATE nodes SET schema = {WITHOUT_DUE}, lease_until = clock_timestamp() + interval '1 hour'"
+    );
+    backend.execute(&before).await;
+    let clock = Arc::new(Stopped(world.now));
+    let refused = backend.node_with("new", keyring(), clock.clone()).await.err();
+    assert!(matches!(&refused, Some(Error::Failed(why)) if why.contains("stop them")), "{refused:?}");
+    backend.execute("DELETE FROM nodes").await;
+    let node = backend.node("new", clock).await;
+    assert_eq!(backend.query("SELECT count(*) FROM due").await, 2);
+    let claimed = node.claim_due(world.after(61), world.after(61), 10).await.expect("claimed");
+    let mut names: Vec<&str> = claimed.claims.iter().map(|claim| claim.job.name.as_str()).collect();
+    names.dedup();
+    assert_eq!(names, ["later", "soon"], "{claimed:?}");
 }
 
 /// A migration that changes a type makes every statement that a node has prepared useless: it prepares them anew.
@@ -111,7 +145,7 @@ async fn who_knows_too_little_stays_out() {
     let refused = backend.node_held_at(BEFORE, "older", keyring(), clock.clone()).await.err();
     assert!(
         matches!(&refused, Some(Error::Failed(why))
-            if why.contains(&format!("knows schema {NEWEST}")) && why.contains("up to 1")),
+            if why.contains(&format!("knows schema {NEWEST}")) && why.contains("up to 4")),
         "{refused:?}"
     );
     drop(backend.node("newer", clock.clone()).await);

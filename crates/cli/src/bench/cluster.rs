@@ -130,6 +130,10 @@ fn cost(name: &str, occurrences: u32, used: &Used) -> Vec<Line> {
         used.database.map(|cpu| Line::new(format!("{name}, CPU of database"), each(cpu) * 1e6, "µs")),
     );
     lines.push(Line::new(format!("{name}, WAL"), each(used.wal), "bytes"));
+    if let Some(log) = used.log {
+        lines.push(Line::new(format!("{name}, WAL, whole pages"), each(log.whole_pages as f64), "bytes"));
+        lines.push(Line::new(format!("{name}, WAL, records"), each(log.records as f64), ""));
+    }
     lines
 }
 
@@ -146,6 +150,7 @@ fn growth(costs: &[(String, u32, Used)]) -> Vec<Line> {
             ("CPU of nodes", before.nodes.zip(after.nodes)),
             ("CPU of database", before.database.zip(after.database)),
             ("WAL", Some((before.wal, after.wal))),
+            ("WAL without whole pages", before.wal_of_records().zip(after.wal_of_records())),
         ];
         for (what, both) in parts {
             let both = both.filter(|(before, _)| *before > 0.0);

@@ -70,8 +70,11 @@ pub(super) async fn counted(jobs: u32, occurrences: u32) -> anyhow::Result<Vec<L
         }});
         put(format!("collection-{}/jobs/job-{i}", i / super::api::IN_A_COLLECTION), body).await?;
     }
+    // Made in every run: the certificates that it reads belong to no occurrence.
+    let clock: Arc<dyn Clock> = Arc::new(Stopped(due));
+    let runner = Actions::new(ActionSettings::default(), Arc::clone(&clock))?;
     if occurrences > 0 {
-        fire(&world, &target, occurrences, due).await?;
+        fire(&world, &target, occurrences, runner, clock).await?;
     }
     Ok(vec![
         Line::new("jobs written", f64::from(jobs), ""),
@@ -79,12 +82,16 @@ pub(super) async fn counted(jobs: u32, occurrences: u32) -> anyhow::Result<Vec<L
     ])
 }
 
-async fn fire(world: &World, target: &Target, occurrences: u32, due: Timestamp) -> anyhow::Result<()> {
+async fn fire(
+    world: &World,
+    target: &Target,
+    occurrences: u32,
+    runner: Actions,
+    clock: Arc<dyn Clock>,
+) -> anyhow::Result<()> {
     target.expect(occurrences as usize);
-    let clock: Arc<dyn Clock> = Arc::new(Stopped(due));
     let watched = Watched::default();
     let mut word = watched.under_way.listen();
-    let runner = Actions::new(ActionSettings::default(), Arc::clone(&clock))?;
     let engine = Engine::start_watched(world.store(), Arc::new(runner), clock, Settings::default(), watched);
     // One word for each beginning and each end, the latter when it is written.
     let mut heard = 0;

@@ -101,15 +101,20 @@ fn schema(found: &DatabaseInspection) -> Finding {
             "the tables are there, but this user may not read them",
             "connect as the user who made them",
         ),
-        DatabaseSchema::Ours(number) if number > newest => Finding::wrong(
+        DatabaseSchema::Ours { number, oldest } if oldest > newest => Finding::wrong(
             CHECK,
-            format!("schema {number} is of a newer version; this one knows up to {newest}"),
+            format!(
+                "schema {number} is of a newer version and needs one that knows schema {oldest}; this one knows up to {newest}"
+            ),
             "install the version that the other nodes run, or restore a backup made before the upgrade",
         ),
-        DatabaseSchema::Ours(number) if number < newest => {
+        DatabaseSchema::Ours { number, .. } if number > newest => {
+            Finding::ok(CHECK, format!("schema {number} is of a newer version; this one can use it"))
+        }
+        DatabaseSchema::Ours { number, .. } if number < newest => {
             Finding::ok(CHECK, format!("schema {number}, which `serve` brings to {newest}"))
         }
-        DatabaseSchema::Ours(number) => Finding::ok(CHECK, format!("schema {number}")),
+        DatabaseSchema::Ours { number, .. } => Finding::ok(CHECK, format!("schema {number}")),
     }
 }
 

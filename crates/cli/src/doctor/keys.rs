@@ -32,7 +32,7 @@ pub(super) fn look_shared(config: &Config, found: Option<&DatabaseInspection>) -
     let Some(found) = found else {
         return Finding::unknown(CHECK, "the database cannot be asked which keys it needs");
     };
-    let is_there = matches!(found.schema, DatabaseSchema::Ours(_));
+    let is_there = matches!(found.schema, DatabaseSchema::Ours { .. });
     judge(config, &found.keys, is_there, || {
         Finding::unknown(CHECK, "the database does not say which keys it needs")
     })

@@ -160,6 +160,9 @@ pub struct Engine {
     pub horizon: Duration,
     /// The most claims and settlements at a time.
     pub batch: u32,
+    /// How long what has ended may wait to be written down with others.
+    #[serde(deserialize_with = "duration::read")]
+    pub settle_within: Duration,
     /// The longest sleep without a look at clock and store.
     #[serde(deserialize_with = "duration::read")]
     pub longest_nap: Duration,
@@ -413,6 +416,7 @@ impl Config {
         engine::Settings {
             horizon: self.engine.horizon,
             batch: self.engine.batch,
+            settle_within: self.engine.settle_within,
             longest_nap: self.engine.longest_nap,
             bounds: engine::Bounds {
                 overall: self.engine.calls,

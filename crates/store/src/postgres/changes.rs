@@ -11,7 +11,7 @@ use super::columns::{code, key};
 use super::executions::{Held, New, ask_for};
 use super::fault::{Fault, Outcome};
 use super::work::Work;
-use super::{certificates, definitions, executions, jobs, keys, shards};
+use super::{certificates, definitions, due, executions, jobs, keys, shards};
 use crate::codec::ticks;
 use crate::decisions::{self, Carried};
 use crate::rows::{ExecutionRow, JobRow, Restored, restored};
@@ -80,6 +80,7 @@ async fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outco
         )
         .await?;
     let id = ids.first().copied().ok_or(Fault::Overtaken("a job was not written"))?;
+    due::enter(work, &[id]).await?;
     let sealed = seal(work, write, id).await?;
     work.execute(
         "INSERT INTO definitions (job_id, definition, sealed_by) VALUES ($1, $2, $3)",
@@ -125,6 +126,7 @@ async fn update(
     let row = decisions::rewritten(row, write, resting);
     let revision = work.next_revision().await?;
     let due_at = row.next_at.filter(|_| row.collection.enabled).map(ticks);
+    due::forget(work, &[row.id]).await?;
     work.execute(
         "UPDATE jobs SET seed = $2, state = $3, ahead = $4, executions = $5, failures = $6, faulted = $7, \
          last_execution = $8, next_number = $9, next_at = $10, due_at = $11, paused_at = $12, last_faulted = $13, \
@@ -149,6 +151,7 @@ async fn update(
         ],
     )
     .await?;
+    due::enter(work, &[row.id]).await?;
     let sealed = seal(work, write, row.id).await?;
     work.execute(
         "UPDATE definitions SET definition = $2, sealed_by = $3 WHERE job_id = $1",
@@ -286,6 +289,7 @@ pub(super) async fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> 
     let [(row, held)] = job;
     abandon_all(work, &row, held, now).await?;
     enter_overtaken(work, &row, Reason::JobDeleted, now).await?;
+    due::forget(work, &[row.id]).await?;
     // The history goes in the background, a little at a time.
     work.execute(
         "UPDATE jobs SET deleted_at = $2, sweep = true, next_at = NULL, due_at = NULL, seed = $3 WHERE id = $1",

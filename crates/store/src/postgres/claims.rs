@@ -14,8 +14,9 @@ use model::transition::{self, Busy, Due};
 use super::columns::{instant_or_none, number};
 use super::executions::{self, New};
 use super::fault::{Fault, Outcome};
+use super::tickets::{self, TakenBack};
 use super::work::Work;
-use super::{definitions, jobs, keys, settle, shards};
+use super::{definitions, due, jobs, keys, settle, shards};
 use crate::codec::{open_definition, ticks};
 use crate::decisions::Soonest;
 use crate::lease::Lease;
@@ -36,6 +37,13 @@ struct Reach<'s> {
     until: Timestamp,
 }
 
+impl Reach<'_> {
+    /// Until when jobs are looked for.
+    fn end(&self, ahead: bool) -> Timestamp {
+        if ahead { self.until } else { self.now }
+    }
+}
+
 /// See [`Store::claim_due`](crate::Store::claim_due). `handed_out` gets the numbers of what there are tickets for.
 pub(super) async fn claim_due(
     work: &mut Work<'_>,
@@ -45,7 +53,6 @@ pub(super) async fn claim_due(
     handed_out: &mut Vec<i64>,
 ) -> Outcome<Claimed> {
     let lease = hold_seat(work).await?;
-    keys::none_is_lacking(work).await?;
     let own = work.shared.seat.shards();
     let all: Vec<i16> = (0..shards::SHARDS).collect();
     let late = now.checked_sub(OVERDUE).unwrap_or(Timestamp::MIN);
@@ -60,12 +67,17 @@ pub(super) async fn claim_due(
         // a million jobs were missed.
         let mut jobs_left = most;
         while claiming.room() > 0 && jobs_left > 0 {
-            let rows = due_jobs(work, reach, jobs_left.min(claiming.room())).await?;
+            let asked = jobs_left.min(claiming.room());
+            let rows = due_jobs(work, reach, asked).await?;
             if rows.is_empty() {
                 break;
             }
+            let was_all = rows.len() < asked;
             jobs_left = jobs_left.saturating_sub(rows.len());
-            claiming.advance(work, rows).await?;
+            let comes_again = claiming.advance(work, reach, rows).await?;
+            if was_all && !comes_again {
+                break;
+            }
         }
     }
     let mut claims = claiming.claims;
@@ -76,20 +88,25 @@ pub(super) async fn claim_due(
     Ok(Claimed { claims, more, next_at: soonest.next_at() })
 }
 
-/// Holds on to this node's row: nobody can take its claims away until we are done.
+/// Holds on to this node's row: nobody can take its claims away until we are done. Looks at the keys that others have on
+/// the way: claims are made all the time, and a question is a question.
 async fn hold_seat(work: &Work<'_>) -> Outcome<Arc<Lease>> {
     let lease = work.shared.seat.lease().filter(|lease| lease.epoch() == work.epoch && lease.holds());
-    let sql = "SELECT epoch FROM nodes WHERE epoch = $1 AND lease_until > clock_timestamp() FOR KEY SHARE";
-    match lease {
-        Some(lease) if !work.ids(sql, &[&work.epoch]).await?.is_empty() => Ok(lease),
-        _ => Err(Fault::Told(Error::Unavailable(match work.shared.seat.refusal() {
-            Some(why) => why,
-            None => format!(
-                "{}: this node has no lease at the moment, and claims nothing until it has one again",
-                work.shared.address.place
-            ),
-        }))),
+    let sql = "SELECT ARRAY(SELECT id FROM keys) FROM nodes
+               WHERE epoch = $1 AND lease_until > clock_timestamp() FOR KEY SHARE";
+    if let Some(lease) = lease
+        && let Some(row) = work.query_opt(sql, &[&work.epoch]).await?
+    {
+        keys::all_are_held(work, row.try_get::<_, Vec<&str>>(0)?)?;
+        return Ok(lease);
     }
+    Err(Fault::Told(Error::Unavailable(match work.shared.seat.refusal() {
+        Some(why) => why,
+        None => format!(
+            "{}: this node has no lease at the moment, and claims nothing until it has one again",
+            work.shared.address.place
+        ),
+    })))
 }
 
 struct Claiming<'h> {
@@ -175,14 +192,15 @@ impl Claiming<'_> {
         Ok(())
     }
 
-    /// Turns what is due of jobs into executions and ledger entries, and moves them on.
-    async fn advance(&mut self, work: &mut Work<'_>, rows: Vec<DueJob>) -> Outcome<()> {
+    /// Turns what is due of jobs into executions and ledger entries, and moves them on; whether one of them is due again
+    /// within reach.
+    async fn advance(&mut self, work: &mut Work<'_>, reach: Reach<'_>, rows: Vec<DueJob>) -> Outcome<bool> {
         let busy = busy(work, &rows).await?;
         let texts = definitions::fetch(work, rows.iter().map(|due| &due.row)).await?;
         let mut moved = Moved::default();
         let (mut new, mut claimed_jobs) = (Vec::new(), Vec::new());
-        let mut planned = self.claims.len();
-        for DueJob { row, shard, .. } in &rows {
+        let (mut planned, mut comes_again) = (self.claims.len(), false);
+        for DueJob { row, shard, ahead, due_at } in &rows {
             let decided = texts.with(work, row, |known| {
                 let busy = match known.job.definition.overlap {
                     Overlap::Allow => Busy::default(),
@@ -196,17 +214,19 @@ impl Claiming<'_> {
                 Err(Fault::Unreadable(why)) => {
                     keys::none_is_lacking(work).await?;
                     tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
-                    moved.aside.push(row.id);
+                    moved.set_aside(row.id, *ahead, *due_at);
                     continue;
                 }
                 other => other?,
             };
             if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
                 tracing::error!(job = %row.name, "a job is set aside: it is due, and nothing follows from it");
-                moved.aside.push(row.id);
+                moved.set_aside(row.id, *ahead, *due_at);
                 continue;
             }
             moved.note(row, &due);
+            comes_again |= due.next_at.is_some_and(|next_at| next_at <= reach.end(*ahead));
+            moved.due.note(row.id, *ahead, *due_at, due.next_at.map(ticks));
             work.ledger.extend(due.ledger.into_iter().map(|entry| (row.collection_id, entry)));
             if !due.history.is_empty() {
                 let total = row.history_total + due.history.len() as i64;
@@ -222,14 +242,15 @@ impl Claiming<'_> {
                 claimed_jobs.push(claimed_job.clone());
             }
         }
-        let ids = executions::insert(work, &new).await?;
+        // None of them waits for what another says, so they go together.
+        let (ids, ()) = tokio::try_join!(executions::insert(work, &new), moved.write(work))?;
         for ((id, new), job) in ids.into_iter().zip(new).zip(claimed_jobs) {
             if new.claimed {
                 self.hand_out(work, id, new.execution, job);
             }
         }
-        moved.write(work).await?;
-        settle::come_to_rest(work, moved.resting.iter().map(|row| (row, self.now))).await
+        settle::come_to_rest(work, moved.resting.iter().map(|row| (row, self.now))).await?;
+        Ok(comes_again)
     }
 }
 
@@ -255,6 +276,7 @@ struct Moved {
     numbers: Vec<i64>,
     next: Vec<Option<i64>>,
     history: Vec<i64>,
+    due: due::Moves,
     /// Set aside.
     aside: Vec<i64>,
     /// Without a further occurrence, and with nothing to carry out from this one.
@@ -272,8 +294,18 @@ impl Moved {
         }
     }
 
+    fn set_aside(&mut self, job: i64, ahead: bool, due_at: i64) {
+        self.aside.push(job);
+        self.due.note(job, ahead, due_at, None);
+    }
+
     async fn write(&self, work: &Work<'_>) -> Outcome<()> {
+        tokio::try_join!(self.write_jobs(work), self.due.write(work)).map(drop)
+    }
+
+    async fn write_jobs(&self, work: &Work<'_>) -> Outcome<()> {
         work.execute(
+            // No column of an index: the new row stays on its page where there is room, and no index is touched.
             "UPDATE jobs j SET next_number = new.number, next_at = new.at, due_at = new.at, \
              history_total = j.history_total + new.history
              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS new (id, number, at, history)
@@ -294,42 +326,41 @@ struct DueJob {
     shard: i16,
     /// Whether its occurrences overlap, and so can be claimed ahead.
     ahead: bool,
+    due_at: i64,
 }
 
 /// Jobs to ask, soonest first, held on to: those that may be claimed ahead until an instant, the others when they are
 /// due.
 async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, most: usize) -> Outcome<Vec<DueJob>> {
-    let mut ids = Vec::new();
-    for (ahead, end) in [(true, reach.until), (false, reach.now)] {
-        let room = most.saturating_sub(ids.len()) as i64;
-        let sql = "SELECT id FROM jobs
-                   WHERE ahead = $1 AND due_at IS NOT NULL AND due_at <= $2 AND shard = ANY($3)
-                   ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED";
-        if room > 0 {
-            ids.extend(work.ids(sql, &[&ahead, &ticks(end), &reach.shards, &room]).await?);
+    // The job is locked where it is found, and then has to say what was found of it: whoever changed it in between has
+    // written another due time. What somebody holds on to is left out, and the limit counts what is left.
+    let sql = format!(
+        "SELECT {}, j.shard, j.ahead, j.due_at
+         FROM due d
+         CROSS JOIN LATERAL (
+           SELECT * FROM jobs WHERE id = d.job_id AND ahead = d.ahead AND due_at = d.due_at
+           FOR UPDATE SKIP LOCKED) j
+         JOIN collections c ON c.id = j.collection_id
+         WHERE d.ahead = $1 AND d.due_at <= $2 AND d.shard = ANY($3)
+         ORDER BY d.due_at LIMIT $4",
+        jobs::COLUMNS
+    );
+    let mut due = Vec::new();
+    for ahead in [true, false] {
+        let room = most.saturating_sub(due.len()) as i64;
+        if room == 0 {
+            break;
+        }
+        for row in work.query(&sql, &[&ahead, &ticks(reach.end(ahead)), &reach.shards, &room]).await? {
+            due.push(DueJob {
+                row: jobs::read(&row)?,
+                shard: row.try_get(jobs::WIDTH)?,
+                ahead: row.try_get(jobs::WIDTH + 1)?,
+                due_at: row.try_get(jobs::WIDTH + 2)?,
+            });
         }
     }
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows = work
-        .query(
-            &format!(
-                "SELECT {}, j.shard, j.ahead FROM jobs j JOIN collections c ON c.id = j.collection_id
-                 WHERE j.id = ANY($1) AND j.due_at IS NOT NULL ORDER BY j.due_at",
-                jobs::COLUMNS
-            ),
-            &[&ids],
-        )
-        .await?;
-    let due = rows.iter().map(|row| {
-        Ok(DueJob {
-            row: jobs::read(row)?,
-            shard: row.try_get(jobs::WIDTH)?,
-            ahead: row.try_get(jobs::WIDTH + 1)?,
-        })
-    });
-    due.collect()
+    Ok(due)
 }
 
 /// How many executions those jobs have already that must not overlap.
@@ -357,8 +388,8 @@ async fn soonest(work: &Work<'_>, shards: &[i16]) -> Outcome<Soonest> {
             "SELECT (SELECT min(wake_at) FROM executions
                      WHERE claimed_by IS NULL AND wake_at IS NOT NULL AND shard = ANY($1)
                        AND (kept_until IS NULL OR kept_until < clock_timestamp())),
-                    (SELECT min(due_at) FROM jobs WHERE ahead AND due_at IS NOT NULL AND shard = ANY($1)),
-                    (SELECT min(due_at) FROM jobs WHERE NOT ahead AND due_at IS NOT NULL AND shard = ANY($1))",
+                    (SELECT min(due_at) FROM due WHERE ahead AND shard = ANY($1)),
+                    (SELECT min(due_at) FROM due WHERE NOT ahead AND shard = ANY($1))",
             &[&shards],
         )
         .await?;
@@ -371,13 +402,13 @@ async fn soonest(work: &Work<'_>, shards: &[i16]) -> Outcome<Soonest> {
 }
 
 /// See [`Store::release`](crate::Store::release).
-pub(super) async fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome<Vec<i64>> {
-    let free: Vec<i64> = ids.iter().map(|id| id.0).filter(|id| work.shared.tickets.take_back(*id)).collect();
+pub(super) async fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome<Vec<TakenBack>> {
+    let free: Vec<TakenBack> = ids.iter().filter_map(|id| work.shared.tickets.take_back(id.0)).collect();
     let freed = work
         .execute(
             "UPDATE executions SET claimed_by = NULL, revoked = false
              WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
-            &[&free, &work.epoch],
+            &[&tickets::ids(&free), &work.epoch],
         )
         .await?;
     work.ring |= freed > 0;

@@ -11,7 +11,7 @@ use super::columns::{code, count, key};
 use super::fault::Outcome;
 use super::sight::Columns;
 use super::work::Work;
-use super::{changes, executions, groups, jobs};
+use super::{changes, due, executions, groups, jobs};
 use crate::codec::{from_json, ticks, to_json};
 use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
 
@@ -173,6 +173,7 @@ pub(super) async fn put(work: &mut Work<'_>, write: &CollectionWrite) -> Outcome
     )
     .await?;
     if was_enabled != enabled {
+        due::forget_collection(work, id).await?;
         // Jobs that are not enabled have no next occurrence, so there is nothing to tell apart.
         work.execute(
             "UPDATE jobs SET due_at = CASE WHEN $2 THEN next_at END
@@ -180,6 +181,7 @@ pub(super) async fn put(work: &mut Work<'_>, write: &CollectionWrite) -> Outcome
             &[&id, &enabled],
         )
         .await?;
+        due::enter_collection(work, id).await?;
         work.ring |= enabled;
         work.tell |= enabled;
     }
@@ -239,6 +241,7 @@ pub(super) async fn remove(work: &mut Work<'_>, id: i64, now: Timestamp) -> Outc
         );
         work.execute(&sql, &[&id]).await?;
     }
+    due::forget_collection(work, id).await?;
     work.execute(
         "UPDATE jobs SET deleted_at = $2, sweep = true, next_at = NULL, due_at = NULL, seed = $3
          WHERE collection_id = $1 AND deleted_at IS NULL",

@@ -10,9 +10,12 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::fault::{Fault, Outcome};
+use super::hosts::{Connected, GREETING, Hosts, Line};
 use crate::{Error, Result};
 
 /// How long to wait for one host to take a connection: long enough for one lost packet.
@@ -46,19 +49,10 @@ const IDLE: u32 = 3_000;
 #[derive(Clone)]
 pub(super) struct Address {
     config: tokio_postgres::Config,
-    tls: MakeRustlsConnect,
+    hosts: Hosts,
     /// For messages: without the password.
     pub(super) place: String,
 }
-
-/// A connection of its own, and what has to be driven for it to work.
-pub(super) type Line = (
-    tokio_postgres::Client,
-    tokio_postgres::Connection<
-        tokio_postgres::Socket,
-        <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<tokio_postgres::Socket>>::Stream,
-    >,
-);
 
 impl Address {
     /// Reads a URL such as `postgres://user:password@host/database?sslmode=verify-full`.
@@ -112,13 +106,14 @@ impl Address {
             probe = PROBE.as_secs(),
         ));
         let tls = MakeRustlsConnect::new(files.read(&place)?);
-        Ok(Self { config, tls, place })
+        let hosts = Hosts::of(&config, tls);
+        Ok(Self { config, hosts, place })
     }
 
     /// A pool of connections, none of which is open yet.
     pub(super) fn pool(&self, most: usize) -> Result<Pool> {
         let recycle = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(self.config.clone(), self.tls.clone(), recycle);
+        let manager = Manager::from_connect(self.config.clone(), self.hosts.clone(), recycle);
         Pool::builder(manager)
             .max_size(most)
             .runtime(Runtime::Tokio1)
@@ -134,7 +129,7 @@ impl Address {
     /// How long to wait for a connection. Every host may be the last that is asked.
     pub(super) fn patience(&self) -> Duration {
         let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(u32::MAX);
-        PATIENCE.saturating_add(CONNECT.saturating_mul(hosts.saturating_sub(1)))
+        PATIENCE.saturating_add(GREETING.saturating_mul(hosts.saturating_sub(1)))
     }
 
     /// Whether what is sent is encrypted.
@@ -148,15 +143,20 @@ impl Address {
     }
 
     /// A connection for looking only, also to a server that cannot be written.
-    pub(super) async fn onlooking_line(&self) -> std::result::Result<Line, tokio_postgres::Error> {
-        let mut config = self.config.clone();
-        config.target_session_attrs(TargetSessionAttrs::Any);
-        config.connect(self.tls.clone()).await
+    pub(super) async fn onlooking_line(&self) -> Outcome<Line> {
+        self.within_patience(self.hosts.connect_for(TargetSessionAttrs::Any)).await
     }
 
     /// A connection outside the pool.
-    pub(super) async fn line(&self) -> std::result::Result<Line, tokio_postgres::Error> {
-        self.config.connect(self.tls.clone()).await
+    pub(super) async fn line(&self) -> Outcome<Line> {
+        self.within_patience(self.hosts.connect_for(TargetSessionAttrs::ReadWrite)).await
+    }
+
+    async fn within_patience(&self, line: impl Future<Output = Connected>) -> Outcome<Line> {
+        match timeout(self.patience(), line).await {
+            Ok(line) => Ok(line?),
+            Err(_) => Err(Fault::Pool("it takes connections and does not answer".to_owned())),
+        }
     }
 }
 

@@ -60,8 +60,7 @@ impl Destination {
     /// Connects. Nothing is changed.
     pub(crate) async fn open(url: &str) -> Result<Self> {
         let address = Address::parse(url)?;
-        let (client, connection) =
-            address.line().await.map_err(|error| tell(Fault::from(error), &address.place))?;
+        let (client, connection) = address.line().await.map_err(|fault| tell(fault, &address.place))?;
         let driver = tokio::spawn(async move {
             // Whoever waits for an answer is told what went wrong.
             let _ = connection.await;
@@ -272,7 +271,7 @@ impl Destination {
         read(&mut self.client, kind, after).await.map_err(|fault| tell(fault, &place))
     }
 
-    /// Lets every count go on where it was, and takes over the proofs of keys.
+    /// Makes what only this side has: counts that go on where they were, due times in their order, the proofs of keys.
     pub(crate) async fn go_on(&mut self, counts: &[Count], keyring: &Keyring, source: &Proofs) -> Result<()> {
         let place = self.address.place.clone();
         let done = async {
@@ -287,6 +286,15 @@ impl Destination {
                 let sql = format!("SELECT setval({sequence}, greatest($1::bigint, 1), $1 > 0)");
                 transaction.query(&sql, &[last]).await?;
             }
+            // Due times are a column there, and sorted in a table of their own here.
+            transaction
+                .batch_execute(
+                    "TRUNCATE due;
+                     INSERT INTO due (ahead, due_at, job_id, shard)
+                     SELECT ahead, due_at, id, shard FROM jobs WHERE due_at IS NOT NULL
+                     ORDER BY ahead, due_at, id",
+                )
+                .await?;
             let sql = "INSERT INTO subscriptions SELECT DISTINCT subscription_key FROM collections ON CONFLICT DO NOTHING";
             transaction.execute(sql, &[]).await?;
             note(&transaction, keyring, source).await?;

@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::connection::Address;
-use super::fault::{Outcome, words};
+use super::fault::{Fault, Outcome, words};
 use super::{columns, keys, migrations, nodes};
 use crate::{KeyId, Node, StoreClock};
 
@@ -54,8 +54,13 @@ pub enum DatabaseSchema {
     OfOthers,
     /// Our own, which this user may not read.
     Closed,
-    /// Our own, of this number.
-    Ours(u64),
+    /// Our own.
+    Ours {
+        /// The number of the schema.
+        number: u64,
+        /// The oldest schema that a program must know to use it.
+        oldest: u64,
+    },
 }
 
 /// Why a database cannot be looked at: what it or the way to it says.
@@ -78,7 +83,10 @@ pub enum DatabaseFault {
 /// Looks at a database.
 pub async fn inspect(url: &str, clock: &dyn Clock) -> Result<DatabaseInspection, DatabaseFault> {
     let address = Address::parse(url).map_err(|error| DatabaseFault::Url(error.to_string()))?;
-    let (client, connection) = address.onlooking_line().await.map_err(|error| unreached(&error))?;
+    let (client, connection) = address.onlooking_line().await.map_err(|fault| match fault {
+        Fault::Postgres(error) => unreached(&error),
+        silent => DatabaseFault::Away(silent.tell(&address.place).to_string()),
+    })?;
     let driver = tokio::spawn(connection);
     let found = look(&client, &address, clock).await;
     drop(client);
@@ -125,8 +133,8 @@ async fn look(client: &Client, address: &Address, clock: &dyn Clock) -> Outcome<
         Some(_) => schema(client).await?,
     };
     let newest_schema = migrations::newest().unsigned_abs();
-    // What a newer version keeps may lie elsewhere.
-    let is_readable = matches!(schema, DatabaseSchema::Ours(number) if number <= newest_schema);
+    // What a newer version keeps may lie elsewhere, unless it says that we can live with it.
+    let is_readable = matches!(schema, DatabaseSchema::Ours { oldest, .. } if oldest <= newest_schema);
     let version: String = row.try_get(1)?;
     Ok(DatabaseInspection {
         place: address.place.clone(),
@@ -155,10 +163,13 @@ async fn schema(client: &Client) -> Outcome<DatabaseSchema> {
         Some(false) => return Ok(DatabaseSchema::Closed),
         Some(true) => {}
     }
-    match client.query_opt("SELECT version FROM punctual_schema", &[]).await? {
-        Some(row) => Ok(DatabaseSchema::Ours(columns::number(&row, 0)?)),
-        None => Ok(DatabaseSchema::None),
-    }
+    Ok(match migrations::read(client).await? {
+        Some(schema) => DatabaseSchema::Ours {
+            number: schema.version.unsigned_abs(),
+            oldest: schema.oldest.unsigned_abs(),
+        },
+        None => DatabaseSchema::None,
+    })
 }
 
 /// The rights that a node needs and this user does not have.

@@ -35,9 +35,14 @@ pub(super) async fn note(work: &Work<'_>, keyring: &Keyring) -> Outcome<()> {
 /// Refuses to go on where this node lacks a key that others seal with.
 pub(super) async fn none_is_lacking(work: &Work<'_>) -> Outcome<()> {
     let rows = work.query("SELECT id FROM keys", &[]).await?;
+    all_are_held(work, rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
+}
+
+/// The same, where the keys are known.
+pub(super) fn all_are_held(work: &Work<'_>, ids: Vec<&str>) -> Outcome<()> {
     let keyring = work.shared.sealer.keyring();
-    for row in &rows {
-        let id = key_id(row.try_get(0)?)?;
+    for id in ids {
+        let id = key_id(id)?;
         if keyring.get(&id).is_none() {
             return Err(Fault::Told(Error::Unavailable(format!(
                 "{}: other nodes seal secrets with the key {id}, which this node was not given",

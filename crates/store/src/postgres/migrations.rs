@@ -8,7 +8,7 @@
 //! Nodes are replaced one by one, so the version before goes on with the new schema: first a version expands (it adds
 //! tables, columns with a default, indexes), and only the next one contracts (it takes away what the version before does
 //! not use any more). Each migration says in `oldest` what a program must know to live with it, which is at the most the
-//! number before its own. The database keeps the highest of these:
+//! number before its own, but for the one exception that [`DUE`] is. The database keeps the highest of these:
 //!
 //! - A program that knows less does not start, and does not join again after it was away.
 //! - A program that knows enough starts, also on a schema that is newer than what it knows.
@@ -32,10 +32,16 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/0001_initial.sql"), oldest: 1 },
     Migration { sql: include_str!("migrations/0002_moves.sql"), oldest: 1 },
     Migration { sql: include_str!("migrations/0003_register.sql"), oldest: 1 },
+    Migration { sql: include_str!("migrations/0004_due.sql"), oldest: DUE },
+    Migration { sql: include_str!("migrations/0005_tending.sql"), oldest: DUE },
 ];
 
 /// The first schema that says which programs may use it, and has a book of moves.
 pub(super) const TELLS: i64 = 2;
+
+/// The schema that took due times out of `jobs`. Programs on both sides of it cannot work together: it is the one step for
+/// which all nodes have to be stopped.
+const DUE: i64 = 4;
 
 /// The newest schema that this program knows.
 pub(super) fn newest() -> i64 {
@@ -44,9 +50,9 @@ pub(super) fn newest() -> i64 {
 
 /// What a database says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Schema {
-    version: i64,
-    oldest: i64,
+pub(super) struct Schema {
+    pub(super) version: i64,
+    pub(super) oldest: i64,
 }
 
 /// Whether there are tables of another program where ours would be.
@@ -83,7 +89,8 @@ pub(super) async fn look(client: &impl GenericClient, place: &str) -> Outcome<Op
     Ok(Some(schema.version))
 }
 
-async fn read(client: &impl GenericClient) -> Outcome<Option<Schema>> {
+/// What the database says about itself; `None` where no migration was run.
+pub(super) async fn read(client: &impl GenericClient) -> Outcome<Option<Schema>> {
     // A row as a whole can be asked for a column that it may not have.
     let sql = "SELECT version, coalesce((to_jsonb(s) ->> 'oldest')::bigint, 1) FROM punctual_schema s";
     let Some(row) = client.query_opt(sql, &[]).await? else { return Ok(None) };
@@ -122,7 +129,9 @@ async fn run_these(client: &mut Client, place: &str, migrations: &[Migration]) -
     let transaction = client.transaction().await?;
     transaction
         .batch_execute(
-            "CREATE TABLE IF NOT EXISTS punctual_schema (version bigint NOT NULL);
+            // A migration takes as long as there are rows.
+            "SET LOCAL statement_timeout = 0;
+             CREATE TABLE IF NOT EXISTS punctual_schema (version bigint NOT NULL);
              LOCK TABLE punctual_schema IN ACCESS EXCLUSIVE MODE",
         )
         .await?;
@@ -131,7 +140,7 @@ async fn run_these(client: &mut Client, place: &str, migrations: &[Migration]) -
     admit(schema, known, place)?;
     let to_run = migrations.iter().zip(1..).filter(|(_, number)| *number > schema.version);
     for (migration, number) in to_run.collect::<Vec<_>>() {
-        nobody_is_left_behind(&transaction, schema, migration.oldest, place).await?;
+        nobody_is_left_behind(&transaction, schema, migration.oldest, number, place).await?;
         transaction.batch_execute(migration.sql).await?;
         schema = Schema { version: number, oldest: schema.oldest.max(migration.oldest) };
     }
@@ -150,6 +159,7 @@ async fn nobody_is_left_behind(
     transaction: &Transaction<'_>,
     schema: Schema,
     oldest: i64,
+    number: i64,
     place: &str,
 ) -> Outcome<()> {
     // What every program knows needs no question; before nodes said what they know, there was nothing else.
@@ -162,9 +172,13 @@ async fn nobody_is_left_behind(
     if names.is_empty() {
         return Ok(());
     }
+    let remedy = if oldest < number {
+        "Replace them by the version before this one first, then start this one"
+    } else {
+        "No version can work beside them during this step: stop them, then start this one"
+    };
     Err(Error::Failed(format!(
-        "{place}: the schema of this version is too new for the nodes {}, which still run. Replace them by the version \
-         before this one first, then start this one",
+        "{place}: the schema of this version is too new for the nodes {}, which still run. {remedy}",
         names.join(", ")
     ))
     .into())
@@ -178,7 +192,7 @@ mod tests {
     #[test]
     fn every_migration_leaves_the_version_before_it_alone() {
         for (migration, number) in MIGRATIONS.iter().zip(1..) {
-            assert!(migration.oldest <= (number - 1).max(1), "migration {number}");
+            assert!(migration.oldest <= (number - 1).max(1) || number == DUE, "migration {number}");
         }
     }
 
@@ -194,39 +208,57 @@ mod tests {
         let schema = format!("test_migrations_{}", std::process::id());
         let sql = format!("CREATE SCHEMA {schema}; SET search_path = {schema}");
         client.batch_execute(&sql).await.unwrap();
+        // The step that no version can take while others work says so.
+        run(&mut client, "here", DUE - 1).await.unwrap();
+        let old = DUE - 1;
+        client.batch_execute(&node("old", old, 1)).await.unwrap();
+        let told = refusal(run(&mut client, "here", newest()).await);
+        assert!(told.contains("the nodes old, which") && told.contains("stop them"), "{told}");
+        assert_eq!(
+            read(&client).await.unwrap(),
+            Some(Schema { version: old, oldest: 1 }),
+            "nothing was changed"
+        );
+        client.batch_execute("DELETE FROM nodes").await.unwrap();
         run(&mut client, "here", newest()).await.unwrap();
-        client
-            .batch_execute(
-                "INSERT INTO nodes (name, version, started_at, lease_until, schema)
-                 VALUES ('old', 'v', 0, clock_timestamp() + interval '1 hour', 1),
-                        ('gone', 'v', 0, clock_timestamp() - interval '1 hour', 1),
-                        ('new', 'v', 0, clock_timestamp() + interval '1 hour', 2)",
-            )
-            .await
-            .unwrap();
+
+        let (now, before) = (newest(), newest() - 1);
+        let nodes = [node("old", before, 1), node("gone", before, -1), node("new", now, 1)];
+        client.batch_execute(&nodes.join(";")).await.unwrap();
         let contracting = "ALTER TABLE nodes DROP COLUMN clock_offset";
         let next: Vec<Migration> = MIGRATIONS
             .iter()
             .map(|migration| Migration { sql: migration.sql, oldest: migration.oldest })
-            .chain([Migration { sql: contracting, oldest: 2 }])
+            .chain([Migration { sql: contracting, oldest: now }])
             .collect();
-        let told =
-            run_these(&mut client, "here", &next).await.err().map(|fault| fault.tell("here").to_string());
-        assert!(told.as_deref().is_some_and(|told| told.contains("the nodes old, which")), "{told:?}");
+        let told = refusal(run_these(&mut client, "here", &next).await);
+        assert!(told.contains("the nodes old, which") && told.contains("Replace them"), "{told}");
         assert_eq!(
             read(&client).await.unwrap(),
-            Some(Schema { version: newest(), oldest: 1 }),
+            Some(Schema { version: now, oldest: DUE }),
             "nothing was changed"
         );
         client.batch_execute("DELETE FROM nodes WHERE name = 'old'").await.unwrap();
         run_these(&mut client, "here", &next).await.unwrap();
-        assert_eq!(read(&client).await.unwrap(), Some(Schema { version: newest() + 1, oldest: 2 }));
+        assert_eq!(read(&client).await.unwrap(), Some(Schema { version: now + 1, oldest: now }));
         // This version knows enough to go on; the one before it does not.
-        run(&mut client, "here", 2).await.unwrap();
-        assert!(run(&mut client, "here", 1).await.is_err());
+        run(&mut client, "here", now).await.unwrap();
+        assert!(run(&mut client, "here", before).await.is_err());
         client.batch_execute(&format!("DROP SCHEMA {schema} CASCADE")).await.unwrap();
         drop(client);
         let _ = driver.await;
+    }
+
+    /// A node that knows a schema, with a lease of so many hours.
+    fn node(name: &str, schema: i64, hours: i64) -> String {
+        format!(
+            "INSERT INTO nodes (name, version, started_at, lease_until, schema)
+             VALUES ('{name}', 'v', 0, clock_timestamp() + interval '{hours} hours', {schema})"
+        )
+    }
+
+    fn refusal(outcome: Outcome<()>) -> String {
+        outcome.err().map(|fault| fault.tell("here").to_string()).unwrap_or_default()
     }
 
     #[test]

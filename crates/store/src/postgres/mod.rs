@@ -4,8 +4,8 @@
 //!
 //! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
 //! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
-//! `search`, `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register` (tokens, roles, sign-ins), `audit`, `moves` (a
+//! `search`, `changes` (what writing or deleting a job means for what is in flight), `due`, `claims`, `settle`, `history`,
+//! `ledger`, `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register` (tokens, roles, sign-ins), `audit`, `moves` (a
 //! store that is moved here) and `destination` (how); `trial` is for measurements. What happens is decided by
 //! [`model::transition`] and [`decisions`](crate::decisions); these modules fetch what they need and write what they say.
 //!
@@ -30,10 +30,12 @@ mod columns;
 mod connection;
 mod definitions;
 mod destination;
+mod due;
 mod executions;
 mod fault;
 mod groups;
 mod history;
+mod hosts;
 mod inspect;
 mod jobs;
 mod keys;
@@ -77,7 +79,7 @@ use self::connection::Address;
 use self::fault::{Fault, Kind, Outcome};
 use self::seat::Seat;
 use self::tickets::Tickets;
-pub use self::trial::{Meter, TrialGround};
+pub use self::trial::{LogPart, Meter, TrialGround};
 use self::work::{change, noted, read};
 use crate::known::KnownJobs;
 use crate::register::Behalf;

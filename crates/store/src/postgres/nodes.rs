@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Row};
 
 use super::fault::Outcome;
 use super::pulse::{CHANNEL, HELD, LEASE};
-use super::{Shared, columns, migrations, moves};
+use super::{Shared, columns, migrations, moves, tickets};
 use crate::codec::{instant, ticks};
 use crate::lease::{Lease, Moment};
 use crate::node::Node;
@@ -69,7 +69,7 @@ pub(super) async fn ask_for_time(shared: &Shared, client: &Client) -> Outcome<()
 
 /// Renews a lease: whether it was not lost.
 pub(super) async fn renew(shared: &Shared, client: &Client, lease: &Lease) -> Outcome<bool> {
-    let asked_at = Moment::now();
+    let (asked_at, before) = (Moment::now(), Instant::now());
     let offset = shared.time.ahead_of(&*shared.clock);
     let row = client
         .query_opt(
@@ -82,7 +82,7 @@ pub(super) async fn renew(shared: &Shared, client: &Client, lease: &Lease) -> Ou
         .await?;
     let Some(row) = row else { return Ok(false) };
     // The time first: as soon as the lease holds, calls are begun by it.
-    shared.time.measure(asked_at.steady, instant(row.try_get(0)?), Instant::now());
+    shared.time.measure(before, instant(row.try_get(0)?), Instant::now());
     lease.renew(asked_at);
     Ok(true)
 }
@@ -169,6 +169,7 @@ pub(super) async fn free_lost(shared: &Shared, client: &mut Client) -> Outcome<(
     if lost.is_empty() {
         return Ok(());
     }
+    let ids = tickets::ids(&lost);
     let epoch = shared.seat.epoch();
     let transaction = client.transaction().await?;
     transaction.query("SELECT epoch FROM nodes WHERE epoch = $1 FOR UPDATE", &[&epoch]).await?;
@@ -176,7 +177,7 @@ pub(super) async fn free_lost(shared: &Shared, client: &mut Client) -> Outcome<(
         .execute(
             "UPDATE executions SET claimed_by = NULL, revoked = false, begun = false
              WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
-            &[&lost, &epoch],
+            &[&ids, &epoch],
         )
         .await?;
     transaction.commit().await?;

@@ -13,7 +13,7 @@ use tokio_postgres::Client;
 
 use super::fault::{Fault, Kind, Outcome};
 use super::pulse::{CHANNEL, LEASE};
-use super::{Shared, nodes};
+use super::{Shared, nodes, tickets};
 use crate::{Error, Result};
 
 /// How long what was given back is kept for whoever asked. Only a change that never ends needs it.
@@ -89,8 +89,14 @@ pub(super) async fn answer(shared: &Shared, client: &Client) -> Outcome<()> {
         return Ok(());
     }
     let asked: Vec<i64> = asked.iter().map(|row| row.try_get(0)).collect::<std::result::Result<_, _>>()?;
-    let (given_back, begun): (Vec<i64>, Vec<i64>) =
-        asked.into_iter().partition(|id| shared.tickets.take_back(*id));
+    let (mut taken_back, mut begun) = (Vec::new(), Vec::new());
+    for id in asked {
+        match shared.tickets.take_back(id) {
+            Some(taken) => taken_back.push(taken),
+            None => begun.push(id),
+        }
+    }
+    let given_back = tickets::ids(&taken_back);
     tracing::debug!(given_back = given_back.len(), begun = begun.len(), "somebody wants claims back");
     client
         .execute(
@@ -99,7 +105,7 @@ pub(super) async fn answer(shared: &Shared, client: &Client) -> Outcome<()> {
             &[&given_back, &epoch],
         )
         .await?;
-    shared.tickets.forget(&given_back);
+    shared.tickets.forget(&taken_back);
     client
         .execute(
             "UPDATE executions SET begun = true, revoked = false

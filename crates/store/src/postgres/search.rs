@@ -99,11 +99,9 @@ pub(super) async fn soonest_jobs(work: &Work<'_>, sight: Option<&str>, top: u32)
     }
     let ids = work
         .ids(
-            "SELECT id FROM (SELECT id FROM jobs WHERE NOT ahead AND due_at IS NOT NULL
-                             ORDER BY due_at LIMIT $1) AS on_time
+            "SELECT job_id FROM (SELECT job_id FROM due WHERE NOT ahead ORDER BY due_at LIMIT $1) AS on_time
              UNION
-             SELECT id FROM (SELECT id FROM jobs WHERE ahead AND due_at IS NOT NULL
-                             ORDER BY due_at LIMIT $1) AS in_advance
+             SELECT job_id FROM (SELECT job_id FROM due WHERE ahead ORDER BY due_at LIMIT $1) AS in_advance
              UNION
              SELECT job_id FROM (SELECT job_id FROM executions WHERE ahead ORDER BY due_at LIMIT $1) AS claimed",
             &[&i64::from(top)],

@@ -15,6 +15,19 @@ use crate::lease::Lease;
 #[derive(Debug, Default)]
 pub(super) struct Tickets(Mutex<HashMap<i64, Ticket>>);
 
+/// An execution that nobody will begin by the right that it was claimed with.
+#[derive(Debug, Clone)]
+pub(super) struct TakenBack {
+    id: i64,
+    /// That right; `None` where there is none any more.
+    ticket: Option<Ticket>,
+}
+
+/// The numbers of executions.
+pub(super) fn ids(taken_back: &[TakenBack]) -> Vec<i64> {
+    taken_back.iter().map(|taken| taken.id).collect()
+}
+
 impl Tickets {
     fn held(&self) -> MutexGuard<'_, HashMap<i64, Ticket>> {
         // Whoever panicked has left no step half done: every method takes one.
@@ -33,16 +46,20 @@ impl Tickets {
         self.held().get(&id).map(Ticket::is_begun)
     }
 
-    /// Takes an execution back: whether nobody has begun it, and now nobody can.
-    pub(super) fn take_back(&self, id: i64) -> bool {
-        self.held().get(&id).is_none_or(|ticket| ticket.cancel() || !ticket.is_begun())
+    /// Takes an execution back; `None` where it is begun. Nobody can begin what is taken back.
+    pub(super) fn take_back(&self, id: i64) -> Option<TakenBack> {
+        let ticket = self.held().get(&id).cloned();
+        let is_begun = ticket.as_ref().is_some_and(|ticket| !ticket.cancel() && ticket.is_begun());
+        (!is_begun).then_some(TakenBack { id, ticket })
     }
 
-    /// Forgets executions whose rows say that we do not hold them.
-    pub(super) fn forget(&self, ids: &[i64]) {
-        let mut held = self.held();
-        for id in ids {
-            held.remove(id);
+    /// Forgets executions whose rows say by now that we do not hold them. As soon as they said so, another claim of ours
+    /// could have got the same execution: its ticket stays.
+    pub(super) fn forget(&self, taken_back: &[TakenBack]) {
+        for TakenBack { id, ticket } in taken_back {
+            if let Some(ticket) = ticket {
+                self.forget_this(*id, ticket);
+            }
         }
     }
 
@@ -60,8 +77,10 @@ impl Tickets {
     }
 
     /// What is cancelled and not set free yet.
-    pub(super) fn lost(&self) -> Vec<i64> {
-        self.held().iter().filter(|(_, ticket)| ticket.is_cancelled()).map(|(id, _)| *id).collect()
+    pub(super) fn lost(&self) -> Vec<TakenBack> {
+        let held = self.held();
+        let cancelled = held.iter().filter(|(_, ticket)| ticket.is_cancelled());
+        cancelled.map(|(id, ticket)| TakenBack { id: *id, ticket: Some(ticket.clone()) }).collect()
     }
 
     /// How many are held.
@@ -72,5 +91,38 @@ impl Tickets {
     /// Forgets all: the lease is gone, and every claim with it.
     pub(super) fn clear(&self) {
         self.held().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::lease::Moment;
+
+    /// An execution that is set free can be claimed by the same node before the old ticket is forgotten.
+    #[test]
+    fn a_claim_made_anew_keeps_its_ticket() {
+        let lease = Arc::new(Lease::new(7, Moment::now(), Duration::from_secs(60)));
+        let tickets = Tickets::default();
+        // Lost, set free, and claimed again.
+        assert!(tickets.hand_out(1, &lease).cancel());
+        let lost = tickets.lost();
+        let anew = tickets.hand_out(1, &lease);
+        tickets.forget(&lost);
+        assert_eq!(tickets.is_begun(1), Some(false));
+        // Taken back, and claimed again.
+        let taken: Vec<TakenBack> = tickets.take_back(1).into_iter().collect();
+        assert_eq!(ids(&taken), [1]);
+        assert!(!anew.begin());
+        let third = tickets.hand_out(1, &lease);
+        tickets.forget(&taken);
+        assert!(third.begin());
+        assert!(tickets.take_back(1).is_none(), "it is begun, and its ticket says so");
+        // What nobody claimed again is forgotten.
+        tickets.hand_out(2, &lease).cancel();
+        tickets.forget(&tickets.lost());
+        assert_eq!((tickets.count(), tickets.is_begun(2)), (1, None));
     }
 }

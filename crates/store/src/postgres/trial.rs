@@ -3,16 +3,16 @@
 //! It is a schema of its own, filled many rows at a time, brought to rest before something is measured, and read like a
 //! meter. The rows are written with the encodings of the store, and nothing here is used by a server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::{JobId, Overlap, Uuid};
 use tokio_postgres::error::SqlState;
 
-use super::columns::{code, key};
+use super::columns::{code, key, number};
 use super::connection::Address;
 use super::fault::{Fault, Outcome};
 use super::work::{Work, change};
-use super::{PostgresStore, collections, keys, shards};
+use super::{PostgresStore, collections, due, keys, shards};
 use crate::codec::ticks;
 use crate::seal::KeyId;
 use crate::{Error, JobWrite, Result};
@@ -22,6 +22,18 @@ pub struct TrialGround {
     address: Address,
     schema: String,
     url: String,
+    /// Whether the records of the log can be read.
+    reads_log: bool,
+}
+
+/// What lies in the write-ahead log between two readings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogPart {
+    /// How many records.
+    pub records: u64,
+    /// How many of its bytes are whole pages: each is written when a page is changed for the first time after a
+    /// checkpoint.
+    pub whole_pages: u64,
 }
 
 /// What a database has done so far.
@@ -39,8 +51,12 @@ impl TrialGround {
         let address = Address::parse(url)?;
         let schema = format!("punctual_trial_{}", Uuid::new_v4().simple());
         let mark = if url.contains('?') { '&' } else { '?' };
-        let ground = Self { address, url: format!("{url}{mark}options=-c%20search_path%3D{schema}"), schema };
+        let url = format!("{url}{mark}options=-c%20search_path%3D{schema}");
+        let mut ground = Self { address, url, schema, reads_log: false };
         ground.run(&format!("CREATE SCHEMA {}", ground.schema)).await?;
+        // Not everybody may, and not every server has it. It goes with the schema.
+        let sql = format!("CREATE EXTENSION pg_walinspect SCHEMA {}", ground.schema);
+        ground.reads_log = ground.run(&sql).await.is_ok();
         Ok(ground)
     }
 
@@ -56,7 +72,7 @@ impl TrialGround {
 
     /// Does now what a database does by and by after many changes: it cleans up and counts anew.
     pub async fn clean_up(&self) -> Result<()> {
-        for table in ["jobs", "definitions", "executions", "collections", "history", "ledger"] {
+        for table in ["jobs", "due", "definitions", "executions", "collections", "history", "ledger"] {
             self.run(&format!("VACUUM (ANALYZE) {}.{table}", self.schema)).await?;
         }
         Ok(())
@@ -66,7 +82,7 @@ impl TrialGround {
     /// changes alone. Whether it could do the last: not everybody may ask for it. Without it, what is written to the log
     /// depends on how long ago the database did so by itself.
     pub async fn come_to_rest(&self) -> Result<bool> {
-        for table in ["jobs", "definitions", "executions"] {
+        for table in ["jobs", "due", "definitions", "executions"] {
             self.run(&format!("VACUUM (INDEX_CLEANUP OFF, TRUNCATE OFF) {}.{table}", self.schema)).await?;
         }
         match self.run("CHECKPOINT").await {
@@ -96,6 +112,30 @@ impl TrialGround {
             })
         };
         read.await.map_err(|fault: Fault| fault.tell(&self.address.place))
+    }
+
+    /// What was written to the log between two readings; `None` where that cannot be read.
+    pub async fn log_between(&self, before: &Meter, after: &Meter) -> Result<Option<LogPart>> {
+        if !self.reads_log || after.wal <= before.wal {
+            return Ok(None);
+        }
+        let read = async {
+            let (client, connection) = self.address.line().await?;
+            let driver = tokio::spawn(connection);
+            client.batch_execute("SET statement_timeout = 0").await?;
+            // What is not on the disk yet cannot be read: of the last commit everything is.
+            let sql = format!(
+                "SELECT count(*), coalesce(sum(fpi_length), 0)::bigint
+                 FROM {}.pg_get_wal_records_info('0/0'::pg_lsn + $1::bigint::numeric,
+                   least('0/0'::pg_lsn + $2::bigint::numeric, pg_current_wal_flush_lsn()))",
+                self.schema
+            );
+            let row = client.query_one(&sql, &[&(before.wal as i64), &(after.wal as i64)]).await?;
+            drop(client);
+            let _ = driver.await;
+            Ok(LogPart { records: number(&row, 0)?, whole_pages: number(&row, 1)? })
+        };
+        read.await.map(Some).map_err(|fault: Fault| fault.tell(&self.address.place))
     }
 
     async fn run(&self, sql: &str) -> Result<()> {
@@ -146,6 +186,7 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
     let states: Vec<i16> = jobs.iter().map(|write| code(write.standing.state)).collect();
     let ahead: Vec<bool> = jobs.iter().map(|write| write.definition.overlap == Overlap::Allow).collect();
     let next: Vec<Option<i64>> = jobs.iter().map(|write| write.standing.next_at.map(ticks)).collect();
+    let moved = move_on(work, &collections, &name_keys, &ahead, &next).await?;
     let rows = work
         .query(
             "INSERT INTO jobs (collection_id, shard, name, name_key, seed, state, ahead, executions, failures, faulted, \
@@ -188,6 +229,8 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
         texts.push(sealed.text);
         sealed_by.push(sealed.key.as_ref().map(|key: &KeyId| key.as_str().to_owned()));
     }
+    let new: Vec<i64> = numbers.iter().copied().filter(|id| !moved.contains(id)).collect();
+    due::enter(work, &new).await?;
     if sealed_by.iter().any(Option::is_some) {
         keys::note(work, &keyring).await?;
     }
@@ -207,4 +250,40 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
     )
     .await?;
     Ok(())
+}
+
+/// Gives jobs that are there already their new due times, as a claim does: their rows stay where they are. Whose these are.
+async fn move_on(
+    work: &Work<'_>,
+    collections: &[i64],
+    names: &[String],
+    ahead: &[bool],
+    next: &[Option<i64>],
+) -> Outcome<HashSet<i64>> {
+    // Each by its name, along an index. As one join it would go by statistics, and a table that is being filled has none.
+    let rows = work
+        .query(
+            "SELECT place, j.id, j.ahead, j.due_at
+             FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS new (collection_id, name_key, place)
+             CROSS JOIN LATERAL (
+               SELECT id, ahead, due_at FROM jobs
+               WHERE collection_id = new.collection_id AND name_key = new.name_key AND deleted_at IS NULL LIMIT 1) j",
+            &[&collections, &names],
+        )
+        .await?;
+    let (mut moves, mut moved) = (due::Moves::default(), HashSet::with_capacity(rows.len()));
+    for row in &rows {
+        let place = number::<usize>(row, 0)? - 1;
+        let (id, due_at): (i64, Option<i64>) = (row.try_get(1)?, row.try_get(3)?);
+        let Some(due_at) = due_at.filter(|_| row.try_get::<_, bool>(2).is_ok_and(|was| was == ahead[place]))
+        else {
+            return Err(Fault::Told(Error::Failed(
+                "a job of a trial has another overlap, or is not due".to_owned(),
+            )));
+        };
+        moves.note(id, ahead[place], due_at, next[place]);
+        moved.insert(id);
+    }
+    moves.write(work).await?;
+    Ok(moved)
 }

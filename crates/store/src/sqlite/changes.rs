@@ -44,14 +44,14 @@ fn take_back(work: &mut Work<'_>, restored: &Restored) -> Outcome<bool> {
         if !work.tickets.take_back(*id) {
             // Begun this very moment. The others lost their tickets for nothing: they are handed out again.
             for id in &restored.taken_back[..i] {
-                executions::set_free(work.db, work.tickets, *id)?;
+                executions::set_free(work, *id)?;
             }
             work.ring = true;
             return Ok(false);
         }
     }
     for id in &restored.taken_back {
-        executions::delete(work.db, work.tickets, *id)?;
+        executions::delete(work, *id)?;
     }
     Ok(true)
 }
@@ -104,6 +104,7 @@ fn update(
     write: &JobWrite,
 ) -> Outcome<Written> {
     let db = work.db;
+    work.at_hand.forget_job(row.id);
     row.next_number = restored.next_number;
     row.next_at = restored.next_at;
     if decisions::overtakes(&row, write) {
@@ -177,7 +178,7 @@ fn carry_over<'e>(
             Carried::ToTheNew(generation) => {
                 db.prepare_cached("UPDATE executions SET generation = ?2 WHERE id = ?1")?
                     .execute(params![id, generation])?;
-                executions::set_free(db, work.tickets, id)?;
+                executions::set_free(work, id)?;
                 work.ring = true;
             }
         }
@@ -188,7 +189,7 @@ fn carry_over<'e>(
 /// Enters an execution in the ledger that nobody will carry out.
 fn give_up(work: &mut Work<'_>, row: &JobRow, id: i64, entry: &LedgerEntry) -> Outcome<()> {
     ledger::insert(work, &[(row.collection_id, entry.clone())])?;
-    executions::delete(work.db, work.tickets, id)
+    executions::delete(work, id)
 }
 
 /// Enters in the ledger what of a job is due and not claimed, and will not be.
@@ -229,7 +230,7 @@ pub(super) fn pause(work: &mut Work<'_>, row: JobRow, reason: Reason, now: Times
     }
     for execution in &executions {
         if taken_back.contains(&execution.id) {
-            executions::delete(db, work.tickets, execution.id)?;
+            executions::delete(work, execution.id)?;
         } else if work.tickets.take_back(execution.id) {
             give_up(work, &row, execution.id, &decisions::give_up(execution, reason, now))?;
         }
@@ -262,6 +263,7 @@ pub(super) fn delete_job(
 /// Deletes a job, save for what the ledger needs.
 pub(super) fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcome<()> {
     let (db, id, collection) = (work.db, row.id, row.collection_id);
+    work.at_hand.forget_job(id);
     abandon_all(work, row.clone(), now)?;
     enter_overtaken(work, row, Reason::JobDeleted, now)?;
     // The history goes in the background, a little at a time.
@@ -283,7 +285,7 @@ pub(super) fn abandon_all(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> O
         let begun = !work.tickets.take_back(id);
         match decisions::abandon(execution, begun, now) {
             Some(entry) => give_up(work, &row, id, &entry)?,
-            None => executions::delete(work.db, work.tickets, id)?,
+            None => executions::delete(work, id)?,
         }
     }
     Ok(())

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use model::transition::{self, Busy};
 use model::{Execution, Overlap};
-use rusqlite::{Connection, params};
+use rusqlite::{CachedStatement, Connection, params};
 
 use super::columns::instant_or_none;
 use super::fault::{Fault, Outcome};
 use super::tickets::Tickets;
 use super::writer::{Shared, Work};
 use super::{definitions, executions, history, jobs, ledger};
-use crate::codec::{Coded, open_definition, ticks};
+use crate::codec::{Coded, instant, open_definition, ticks};
 use crate::decisions::Soonest;
-use crate::rows::JobRow;
+use crate::rows::{ExecutionRow, JobRow};
 use crate::{Claim, Claimed, ClaimedJob, ExecutionId};
 
 /// See [`Store::claim_due`](crate::Store::claim_due).
@@ -25,7 +25,7 @@ pub(super) fn claim_due(
     most: usize,
 ) -> Outcome<Claimed> {
     for id in work.tickets.find_lost() {
-        executions::set_free(work.db, work.tickets, id)?;
+        executions::set_free(work, id)?;
     }
     let mut claims = Vec::new();
     claim_waiting(work, until, most, &mut claims)?;
@@ -33,7 +33,10 @@ pub(super) fn claim_due(
     // A job that is due may bring no execution, so jobs are counted too: one claim takes a bounded time even when a
     // million jobs were missed.
     let mut jobs_left = most;
-    let mut harvest = Harvest { now, until, left: most - claims.len(), new: Vec::new() };
+    let move_on = work
+        .db
+        .prepare_cached("UPDATE jobs SET next_number = ?2, next_at = ?3, due_at = ?3 WHERE id = ?1")?;
+    let mut harvest = Harvest { now, until, left: most - claims.len(), new: Vec::new(), move_on };
     while harvest.left > 0 && jobs_left > 0 {
         let rows = due_jobs(work.db, now, until, jobs_left.min(harvest.left))?;
         if rows.is_empty() {
@@ -41,7 +44,7 @@ pub(super) fn claim_due(
         }
         jobs_left -= rows.len();
         for row in rows {
-            advance(work, &row, &mut harvest, &mut claims)?;
+            advance(work, row, &mut harvest, &mut claims)?;
         }
     }
     harvest.bring_in(work, &mut claims)?;
@@ -97,6 +100,7 @@ fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mu
                 work.db
                     .prepare_cached("UPDATE executions SET wake_at = NULL WHERE id = ?1")?
                     .execute(params![id])?;
+                work.at_hand.note_queued();
                 continue;
             }
             other => other?,
@@ -108,6 +112,7 @@ fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mu
             job: claimed_job,
             ticket: work.tickets.hand_out(id),
         });
+        work.at_hand.keep(ExecutionRow { claimed: true, ..execution }, Some(job));
     }
     Ok(())
 }
@@ -134,30 +139,42 @@ fn due_jobs(db: &Connection, now: Timestamp, until: Timestamp, most: usize) -> O
 }
 
 /// What a claim has found to be due: executions that are not written yet.
-struct Harvest {
+struct Harvest<'d> {
     now: Timestamp,
     until: Timestamp,
     /// How many more may be claimed.
     left: usize,
-    new: Vec<(executions::New, Arc<ClaimedJob>)>,
+    new: Vec<New>,
+    /// Writes the next occurrence of a job.
+    move_on: CachedStatement<'d>,
 }
 
-impl Harvest {
+/// An execution that is not written yet.
+struct New {
+    execution: executions::New,
+    job: Arc<ClaimedJob>,
+    /// How the job stands after it.
+    row: Option<JobRow>,
+}
+
+impl Harvest<'_> {
     /// Adds an execution, claimed where there is room for it and its time has come.
     fn add(&mut self, execution: Execution, job: &Arc<ClaimedJob>) {
         let claimed = self.left > 0 && execution.wake_at.is_some_and(|wake_at| wake_at <= self.until);
         self.left -= usize::from(claimed);
         let ahead = execution.occurrence.at > self.now;
-        self.new.push((executions::New { execution, ahead, claimed }, job.clone()));
+        let execution = executions::New { execution, ahead, claimed };
+        self.new.push(New { execution, job: Arc::clone(job), row: None });
     }
 
     /// Writes the executions, so that whoever asks for those of a job finds them; hands out those that are claimed.
     fn bring_in(&mut self, work: &mut Work<'_>, claims: &mut Vec<Claim>) -> Outcome<()> {
-        let ids = executions::insert(work.db, self.new.iter().map(|(new, _)| new))?;
-        for ((new, job), id) in self.new.drain(..).zip(ids) {
-            if new.claimed {
+        let ids = executions::insert(work, self.new.iter().map(|new| &new.execution))?;
+        for (New { execution, job, row }, id) in self.new.drain(..).zip(ids) {
+            if execution.claimed {
+                work.at_hand.keep(execution.written(id), row);
                 let ticket = work.tickets.hand_out(id);
-                claims.push(Claim { id: ExecutionId(id), execution: new.execution, job, ticket });
+                claims.push(Claim { id: ExecutionId(id), execution: execution.execution, job, ticket });
             }
         }
         Ok(())
@@ -165,9 +182,15 @@ impl Harvest {
 }
 
 /// Turns what is due of a job into executions and ledger entries, and moves it on.
-fn advance(work: &mut Work<'_>, row: &JobRow, harvest: &mut Harvest, claims: &mut Vec<Claim>) -> Outcome<()> {
+fn advance(
+    work: &mut Work<'_>,
+    mut row: JobRow,
+    harvest: &mut Harvest<'_>,
+    claims: &mut Vec<Claim>,
+) -> Outcome<()> {
     let now = harvest.now;
-    let known = match definitions::load(work.known, work.db, work.sealer, row) {
+    work.at_hand.forget_job(row.id);
+    let known = match definitions::load(work.known, work.db, work.sealer, &row) {
         Err(Fault::Unreadable(why)) => {
             tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
             return set_due(work.db, row.id, None);
@@ -181,7 +204,7 @@ fn advance(work: &mut Work<'_>, row: &JobRow, harvest: &mut Harvest, claims: &mu
             executions::left(work.db, row.id)?
         }
     };
-    let known = definitions::load(work.known, work.db, work.sealer, row)?;
+    let known = definitions::load(work.known, work.db, work.sealer, &row)?;
     let due = transition::due(&known.job, row.collection.resumed_at, busy, now, &work.settings.patience);
     if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
         tracing::error!(job = %row.name, "a job is set aside: it is due, and nothing follows from it");
@@ -200,17 +223,24 @@ fn advance(work: &mut Work<'_>, row: &JobRow, harvest: &mut Harvest, claims: &mu
         work.db
             .prepare_cached("UPDATE jobs SET history_total = history_total + ?2 WHERE id = ?1")?
             .execute(params![row.id, due.history.len() as i64])?;
+        row.history_total += due.history.len() as i64;
     }
-    let left = !due.executions.is_empty();
+    let next_at = due.next_at.map(ticks);
+    harvest.move_on.execute(params![row.id, due.next_number, next_at])?;
+    row.next_number = due.next_number;
+    row.next_at = next_at.map(instant);
+    if due.executions.is_empty() {
+        if due.next_at.is_none() {
+            harvest.bring_in(work, claims)?;
+            come_to_rest(work, &row, now)?;
+        }
+        return Ok(());
+    }
     for execution in due.executions {
         harvest.add(execution, &claimed_job);
     }
-    work.db
-        .prepare_cached("UPDATE jobs SET next_number = ?2, next_at = ?3, due_at = ?3 WHERE id = ?1")?
-        .execute(params![row.id, due.next_number, due.next_at.map(ticks)])?;
-    if due.next_at.is_none() && !left {
-        harvest.bring_in(work, claims)?;
-        come_to_rest(work, row, now)?;
+    if let Some(last) = harvest.new.last_mut() {
+        last.row = Some(row);
     }
     Ok(())
 }
@@ -257,7 +287,7 @@ fn soonest(db: &Connection) -> Outcome<Soonest> {
 pub(super) fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome<()> {
     for id in ids {
         if work.tickets.take_back(id.0) {
-            executions::set_free(work.db, work.tickets, id.0)?;
+            executions::set_free(work, id.0)?;
             work.ring = true;
         }
     }

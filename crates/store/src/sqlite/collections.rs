@@ -26,7 +26,8 @@ pub(super) fn collection(db: &Connection, path: &CollectionPath) -> Outcome<Opti
     find(db, path)?.map(|id| by_id(db, id)).transpose()
 }
 
-fn by_id(db: &Connection, id: i64) -> Outcome<StoredCollection> {
+/// A collection by its number.
+pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<StoredCollection> {
     let mut statement = db.prepare_cached("SELECT document, revision FROM collections WHERE id = ?1")?;
     let (document, revision): (String, i64) =
         statement.query_row(params![id], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -103,6 +104,8 @@ pub(super) fn put(work: &mut Work<'_>, write: CollectionWrite) -> Outcome<Writte
         return Ok(Written::Done(Revision(revision)));
     };
     collection.path = before.collection.path;
+    // Rows of jobs are kept with what they need of the collection.
+    work.at_hand.clear();
     db.prepare_cached(
         "UPDATE collections SET document = ?2, plan = ?3, enabled = ?4, resumed_at = ?5, revision = ?6
          WHERE id = ?1",
@@ -161,6 +164,7 @@ pub(super) fn of_group(db: &Connection, path: &GroupPath) -> Outcome<Vec<i64>> {
 /// Deletes a collection with its jobs, save for what the ledger needs.
 pub(super) fn remove(work: &mut Work<'_>, id: i64, now: jiff::Timestamp) -> Outcome<()> {
     let db = work.db;
+    work.at_hand.clear();
     for job in jobs_with_executions(db, id)? {
         changes::abandon_all(work, job, now)?;
     }

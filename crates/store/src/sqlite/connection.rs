@@ -20,9 +20,9 @@ const WRITER_CACHE: i64 = 32 * 1024;
 /// Kibibytes of pages that each reader keeps; what it lacks the system's own cache has.
 const READER_CACHE: i64 = 4 * 1024;
 
-/// Pages in the write-ahead log after which it is worked into the file. Fewer would write hot pages more often, more
-/// would make the pause longer: with 4,000, whoever committed then waited for up to 130 ms, with these for 40 ms.
-const CHECKPOINT_PAGES: i64 = 1_000;
+/// Pages in the write-ahead log after which the writer himself works into the file what `checkpoints` has left, which
+/// is little. Everybody waits for that, so it shall be seldom; but reading gets slower with the length of the log.
+const LONGEST_LOG: i64 = 4_000;
 
 /// Bytes to which the write-ahead log is cut after it grew, for instance during a backup.
 const LOG_LIMIT: i64 = 64 * 1024 * 1024;
@@ -84,23 +84,32 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Outcome<Connection>
     // Before anything is changed: is this ours, and do we understand it?
     migrations::check(&db)?;
     db.pragma_update(None, "journal_mode", "wal")?;
-    db.pragma_update(
-        None,
-        "synchronous",
-        match durability {
-            Durability::PowerFailure => "full",
-            Durability::ProcessDeath => "normal",
-        },
-    )?;
+    sync(&db, durability)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "cache_size", -WRITER_CACHE)?;
-    db.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    db.pragma_update(None, "wal_autocheckpoint", LONGEST_LOG)?;
     db.pragma_update(None, "journal_size_limit", LOG_LIMIT)?;
     // Deleted secrets shall not linger in free pages.
     db.pragma_update(None, "secure_delete", "fast")?;
     keep_plans(&db)?;
     migrations::run(&mut db)?;
     Ok(db)
+}
+
+/// Opens the connection that works the write-ahead log into the file, and does nothing else.
+pub(super) fn checkpointer(path: &Path, durability: Durability) -> Outcome<Connection> {
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    sync(&db, durability)?;
+    Ok(db)
+}
+
+/// Says what has to reach the disk, and when.
+fn sync(db: &Connection, durability: Durability) -> Outcome<()> {
+    let synchronous = match durability {
+        Durability::PowerFailure => "full",
+        Durability::ProcessDeath => "normal",
+    };
+    Ok(db.pragma_update(None, "synchronous", synchronous)?)
 }
 
 /// Opens a connection that can only read. Each of its transactions sees the store as it was at one moment.

@@ -7,14 +7,14 @@
 use std::ops::RangeFrom;
 
 use model::transition::Busy;
-use model::{Cause, Execution};
-use rusqlite::{Connection, Row, params};
+use model::{Cause, Execution, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::columns::{instant_of, instant_or_none, uuid_of};
 use super::fault::Outcome;
 use super::many::{Cell, Insert, insert};
-use super::tickets::Tickets;
-use crate::codec::{Coded, ticks};
+use super::writer::Work;
+use crate::codec::{Coded, instant, ticks};
 use crate::rows::ExecutionRow;
 
 /// The columns that [`read`] reads, from `executions e`.
@@ -66,6 +66,27 @@ pub(super) struct New {
 }
 
 impl New {
+    /// What its row says, once it is written with this number.
+    pub(super) fn written(&self, id: i64) -> ExecutionRow {
+        let Self { execution, ahead, claimed } = self;
+        let as_written = |at: Timestamp| instant(ticks(at));
+        ExecutionRow {
+            id,
+            job_id: execution.job.0,
+            generation: execution.generation,
+            tag: execution.tag,
+            number: execution.occurrence.number,
+            due_at: as_written(execution.occurrence.at),
+            cause: execution.cause,
+            ahead: *ahead,
+            depth: execution.depth,
+            attempt: execution.attempt,
+            wake_at: execution.wake_at.map(as_written),
+            started_at: execution.started_at.map(as_written),
+            claimed: *claimed,
+        }
+    }
+
     fn row(&self) -> [Cell<'_>; 12] {
         let Self { execution, ahead, claimed } = self;
         [
@@ -86,28 +107,58 @@ impl New {
 }
 
 /// Writes executions; their numbers.
-pub(super) fn insert<'n>(db: &Connection, new: impl Iterator<Item = &'n New>) -> Outcome<RangeFrom<i64>> {
+pub(super) fn insert<'n>(work: &mut Work<'_>, new: impl Iterator<Item = &'n New>) -> Outcome<RangeFrom<i64>> {
     static ROWS: Insert<12> = insert!(
-        "executions (job_id, generation, tag, number, due_at, cause, ahead, depth, attempt, wake_at, started_at, \
+        "INTO executions (job_id, generation, tag, number, due_at, cause, ahead, depth, attempt, wake_at, started_at, \
          claimed)"
     );
+    let at_hand = &mut *work.at_hand;
+    let new = new.inspect(|new| {
+        if new.execution.wake_at.is_none() {
+            at_hand.note_queued();
+        }
+    });
     let rows: Vec<_> = new.map(New::row).collect();
-    let last = ROWS.run(db, &rows)?;
+    let last = ROWS.run(work.db, &rows)?;
     Ok(last + 1 - rows.len() as i64..)
 }
 
 /// Removes an execution that is done with.
-pub(super) fn delete(db: &Connection, tickets: &Tickets, id: i64) -> Outcome<()> {
-    db.prepare_cached("DELETE FROM executions WHERE id = ?1")?.execute(params![id])?;
-    tickets.forget(id);
+pub(super) fn delete(work: &mut Work<'_>, id: i64) -> Outcome<()> {
+    work.db.prepare_cached("DELETE FROM executions WHERE id = ?1")?.execute(params![id])?;
+    work.tickets.forget(id);
+    work.at_hand.let_go(id);
     Ok(())
 }
 
 /// Makes an execution one that can be claimed again.
-pub(super) fn set_free(db: &Connection, tickets: &Tickets, id: i64) -> Outcome<()> {
-    db.prepare_cached("UPDATE executions SET claimed = 0 WHERE id = ?1")?.execute(params![id])?;
-    tickets.forget(id);
+pub(super) fn set_free(work: &mut Work<'_>, id: i64) -> Outcome<()> {
+    work.db.prepare_cached("UPDATE executions SET claimed = 0 WHERE id = ?1")?.execute(params![id])?;
+    work.tickets.forget(id);
+    work.at_hand.let_go(id);
     Ok(())
+}
+
+/// An execution that is claimed.
+pub(super) fn claimed(db: &Connection, id: i64) -> Outcome<Option<ExecutionRow>> {
+    let mut statement =
+        db.prepare_cached(&format!("SELECT {COLUMNS} FROM executions e WHERE e.id = ?1 AND e.claimed = 1"))?;
+    let mut rows = statement.query(params![id])?;
+    rows.next()?.map(|row| read(row, 0)).transpose()
+}
+
+/// The definition that an execution began with, if its job was changed meanwhile.
+pub(super) fn own_definition(db: &Connection, id: i64) -> Outcome<Option<String>> {
+    let mut statement = db.prepare_cached("SELECT definition FROM executions WHERE id = ?1")?;
+    Ok(statement.query_row(params![id], |row| row.get(0)).optional()?.flatten())
+}
+
+/// Whether any execution waits for an earlier one of its job.
+pub(super) fn any_queued(db: &Connection) -> Outcome<bool> {
+    let mut statement = db.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM executions INDEXED BY executions_queued WHERE wake_at IS NULL)",
+    )?;
+    Ok(statement.query_row([], |row| row.get(0))?)
 }
 
 /// Whether a job has any execution.

@@ -1,25 +1,27 @@
-//! Filing: the entries of each job, listed in two levels.
+//! Filing: the entries of each job, listed late and many at a time.
 //!
 //! What history and ledger say of one job is found through `history_filed` and `ledger_filed`, which are as large as
 //! the tables themselves. A new entry would be written there at a place of its own, a page for every job that fires.
-//! So it is listed in `history_unfiled` or `ledger_unfiled` first: small trees, in which the entries of jobs that fire
-//! together share pages. When such a tree has grown, every group of changes files a few of its entries, in the order of
-//! the large tree, so that all entries of a job are one visit to its page.
+//! So it is not listed at once: serials only grow, and all entries above one serial, which `filed` names, are the tail.
+//! When the tail has grown, its entries are filed in the order of the lists, so that neighbours share a visit to their
+//! page; a few with every group of changes. At last `filed` moves on, and the tail is short again.
 //!
-//! Whoever reads looks at both levels. The lists are kept here and not by triggers: SQLite notes for every statement with
-//! a trigger how to undo it, which took longer than the rest of a settlement.
+//! Whoever reads looks at both: the list up to the serial in `filed`, and the rows above it. What is in the list already
+//! but above that serial does not count, so a tail that is half filed shows nothing twice.
+
+use std::collections::HashSet;
 
 use rusqlite::{Connection, Row, params};
 
 use super::fault::Outcome;
 use super::many::{Cell, Insert, insert};
 
-/// The entries that stay unfiled. Small enough for the writer's cache, large enough for a job that fires often to have
-/// several among them.
-const UNFILED: i64 = 100_000;
+/// The entries of a tail that is filed. Looking through one and a half times as many, for one job, takes a millisecond
+/// or two; the more there are, the more of them share a page.
+const TAIL: usize = 20_000;
 
 /// The most entries of each kind that one group of changes files: a few milliseconds.
-const BITE: i64 = 2_000;
+const BITE: usize = 2_000;
 
 /// Which entries.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +33,7 @@ pub(super) enum Kind {
 }
 
 /// An entry as it is listed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Listed {
     pub(super) job: i64,
     pub(super) at: i64,
@@ -46,6 +48,7 @@ impl Listed {
 }
 
 impl Kind {
+    /// The table, and its column in `filed`.
     fn name(self) -> &'static str {
         match self {
             Self::History => "history",
@@ -53,128 +56,171 @@ impl Kind {
         }
     }
 
-    /// Lists new entries.
-    pub(super) fn list(self, db: &Connection, entries: &[Listed]) -> Outcome<()> {
-        static HISTORY: Insert<3> = insert!("history_unfiled (job_id, at, serial)");
-        static LEDGER: Insert<3> = insert!("ledger_unfiled (job_id, at, serial)");
-        self.insert(db, [&HISTORY, &LEDGER], entries)
-    }
-
-    /// Takes removed entries off both lists.
-    pub(super) fn strike(self, db: &Connection, entries: &[Listed]) -> Outcome<()> {
-        for level in ["filed", "unfiled"] {
-            let mut statement = db.prepare_cached(&format!(
-                "DELETE FROM {}_{level} WHERE job_id = ?1 AND at = ?2 AND serial = ?3",
-                self.name()
-            ))?;
-            for entry in entries {
-                statement.execute(params![entry.job, entry.at, entry.serial])?;
-            }
+    /// The column by which entries are listed.
+    fn at(self) -> &'static str {
+        match self {
+            Self::History => "started_at",
+            Self::Ledger => "due_at",
         }
-        Ok(())
     }
 
-    /// Files entries.
+    /// Files entries. Those that a server before this one has filed, without getting to the end, are there already.
     fn file(self, db: &Connection, entries: &[Listed]) -> Outcome<()> {
-        static HISTORY: Insert<3> = insert!("history_filed (job_id, at, serial)");
-        static LEDGER: Insert<3> = insert!("ledger_filed (job_id, at, serial)");
-        self.insert(db, [&HISTORY, &LEDGER], entries)
-    }
-
-    fn insert(self, db: &Connection, [history, ledger]: [&Insert<3>; 2], entries: &[Listed]) -> Outcome<()> {
+        static HISTORY: Insert<3> = insert!("OR IGNORE INTO history_filed (job_id, at, serial)");
+        static LEDGER: Insert<3> = insert!("OR IGNORE INTO ledger_filed (job_id, at, serial)");
         let rows = entries.iter().map(|entry| [entry.job, entry.at, entry.serial].map(Cell::from));
         let rows: Vec<_> = rows.collect();
         match self {
-            Self::History => history.run(db, &rows)?,
-            Self::Ledger => ledger.run(db, &rows)?,
+            Self::History => HISTORY.run(db, &rows)?,
+            Self::Ledger => LEDGER.run(db, &rows)?,
         };
         Ok(())
     }
+
+    /// The serial up to which entries are filed.
+    pub(super) fn filed_to(self, db: &Connection) -> Outcome<i64> {
+        let mut statement = db.prepare_cached(&format!("SELECT {} FROM filed", self.name()))?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    }
 }
 
-/// How far the filing of both kinds is. Only a hint: after a start it is gathered again.
+/// The tails of both kinds, as the writer knows them.
 #[derive(Debug)]
 pub(super) struct Filing {
-    history: Level,
-    ledger: Level,
+    history: Tail,
+    ledger: Tail,
 }
 
 #[derive(Debug)]
-struct Level {
+struct Tail {
     kind: Kind,
-    /// About how many are unfiled; `None` when they have to be counted.
-    unfiled: Option<i64>,
-    /// The last serial that was seen.
-    seen: i64,
-    /// The last entry that was filed.
-    last: Listed,
+    /// `None` when it has to be read: after a start, and after a rollback.
+    entries: Option<Entries>,
+    /// How many were added since the last step.
+    fresh: usize,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    /// Those that are being filed, in the order of the list, and how many of them are in it.
+    batch: Vec<Listed>,
+    done: usize,
+    /// Those that came later.
+    rest: Vec<Listed>,
+}
+
+impl Entries {
+    fn all(&self) -> impl Iterator<Item = &Listed> {
+        self.batch.iter().chain(&self.rest)
+    }
 }
 
 impl Default for Filing {
     fn default() -> Self {
-        let level = |kind| Level { kind, unfiled: None, seen: 0, last: BEGINNING };
-        Self { history: level(Kind::History), ledger: level(Kind::Ledger) }
+        let tail = |kind| Tail { kind, entries: None, fresh: 0 };
+        Self { history: tail(Kind::History), ledger: tail(Kind::Ledger) }
     }
 }
 
-const BEGINNING: Listed = Listed { job: i64::MIN, at: i64::MIN, serial: i64::MIN };
-
 impl Filing {
-    /// Files some of what is unfiled, if that is much: more than has come since the last time, so that it gets less.
+    /// Notes entries that were written.
+    pub(super) fn add(&mut self, kind: Kind, entries: impl Iterator<Item = Listed>) {
+        let tail = self.tail(kind);
+        match &mut tail.entries {
+            Some(known) => {
+                let before = known.rest.len();
+                known.rest.extend(entries);
+                tail.fresh += known.rest.len() - before;
+            }
+            None => tail.fresh += entries.count(),
+        }
+    }
+
+    /// Takes removed entries off the list, and out of the tail.
+    pub(super) fn strike(&mut self, kind: Kind, db: &Connection, removed: &[Listed]) -> Outcome<()> {
+        let mut statement = db.prepare_cached(&format!(
+            "DELETE FROM {}_filed WHERE job_id = ?1 AND at = ?2 AND serial = ?3",
+            kind.name()
+        ))?;
+        for entry in removed {
+            statement.execute(params![entry.job, entry.at, entry.serial])?;
+        }
+        let Some(known) = &mut self.tail(kind).entries else { return Ok(()) };
+        let first = known.all().map(|entry| entry.serial).min().unwrap_or(i64::MAX);
+        let gone: HashSet<i64> =
+            removed.iter().map(|entry| entry.serial).filter(|serial| *serial >= first).collect();
+        if !gone.is_empty() {
+            let filed = &known.batch[..known.done];
+            known.done -= filed.iter().filter(|entry| gone.contains(&entry.serial)).count();
+            known.batch.retain(|entry| !gone.contains(&entry.serial));
+            known.rest.retain(|entry| !gone.contains(&entry.serial));
+        }
+        Ok(())
+    }
+
+    /// All entries that are not filed.
+    pub(super) fn unfiled(&mut self, kind: Kind, db: &Connection) -> Outcome<impl Iterator<Item = &Listed>> {
+        Ok(self.tail(kind).known(db)?.all())
+    }
+
+    /// Files some of a tail that has grown: more than has come since the last time, so that it gets shorter.
     pub(super) fn step(&mut self, db: &Connection) -> Outcome<()> {
         self.history.step(db)?;
         self.ledger.step(db)
     }
 
-    /// After a rollback the numbers are wrong.
+    /// After a rollback the tails are not what they seemed to be.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
+
+    fn tail(&mut self, kind: Kind) -> &mut Tail {
+        match kind {
+            Kind::History => &mut self.history,
+            Kind::Ledger => &mut self.ledger,
+        }
+    }
 }
 
-impl Level {
-    fn step(&mut self, db: &Connection) -> Outcome<()> {
-        let serial: Option<i64> = db
-            .prepare_cached("SELECT max(seq) FROM sqlite_sequence WHERE name = ?1")?
-            .query_row(params![self.kind.name()], |row| row.get(0))?;
-        let serial = serial.unwrap_or_default();
-        let fresh = serial - std::mem::replace(&mut self.seen, serial);
-        let unfiled = match self.unfiled {
-            Some(unfiled) => unfiled + fresh,
-            None => db
-                .prepare_cached(&format!("SELECT count(*) FROM {}_unfiled", self.kind.name()))?
-                .query_row([], |row| row.get(0))?,
-        };
-        self.unfiled = Some(unfiled);
-        if unfiled > UNFILED && fresh > 0 {
-            self.file(db, fresh.saturating_mul(2).min(BITE))?;
+impl Tail {
+    fn known(&mut self, db: &Connection) -> Outcome<&mut Entries> {
+        if self.entries.is_none() {
+            let (name, at) = (self.kind.name(), self.kind.at());
+            let rest = db
+                .prepare_cached(&format!("SELECT job_id, {at}, serial FROM {name} WHERE serial > ?1"))?
+                .query_map(params![self.kind.filed_to(db)?], Listed::read)?
+                .collect::<rusqlite::Result<_>>()?;
+            self.entries = Some(Entries { rest, ..Entries::default() });
         }
-        Ok(())
+        Ok(self.entries.get_or_insert_default())
     }
 
-    fn file(&mut self, db: &Connection, most: i64) -> Outcome<()> {
-        let (name, from) = (self.kind.name(), self.last);
-        let entries: Vec<Listed> = db
-            .prepare_cached(&format!(
-                "SELECT job_id, at, serial FROM {name}_unfiled WHERE (job_id, at, serial) > (?1, ?2, ?3)
-                 ORDER BY job_id, at, serial LIMIT ?4"
-            ))?
-            .query_map(params![from.job, from.at, from.serial, most], Listed::read)?
-            .collect::<rusqlite::Result<_>>()?;
-        let Some(&last) = entries.last() else {
-            // Once around: begin anew, with the true number.
-            self.last = BEGINNING;
-            self.unfiled = None;
-            return Ok(());
-        };
-        self.kind.file(db, &entries)?;
-        db.prepare_cached(&format!(
-            "DELETE FROM {name}_unfiled
-             WHERE (job_id, at, serial) > (?1, ?2, ?3) AND (job_id, at, serial) <= (?4, ?5, ?6)"
-        ))?
-        .execute(params![from.job, from.at, from.serial, last.job, last.at, last.serial])?;
-        self.last = last;
-        self.unfiled = self.unfiled.map(|unfiled| unfiled - entries.len() as i64);
+    fn step(&mut self, db: &Connection) -> Outcome<()> {
+        let fresh = std::mem::take(&mut self.fresh);
+        if fresh > 0 { self.file(db, fresh.saturating_mul(2).min(BITE), TAIL) } else { Ok(()) }
+    }
+
+    /// Files at most so many, of a tail that has to be so long.
+    fn file(&mut self, db: &Connection, most: usize, long: usize) -> Outcome<()> {
+        let kind = self.kind;
+        let known = self.known(db)?;
+        if known.batch.is_empty() {
+            if known.rest.len() < long {
+                return Ok(());
+            }
+            known.batch = std::mem::take(&mut known.rest);
+            known.batch.sort_unstable();
+        }
+        let end = known.batch.len().min(known.done + most);
+        kind.file(db, &known.batch[known.done..end])?;
+        known.done = end;
+        if end == known.batch.len() {
+            let last = known.batch.iter().map(|entry| entry.serial).max();
+            db.prepare_cached(&format!("UPDATE filed SET {0} = coalesce(?1, {0})", kind.name()))?
+                .execute(params![last])?;
+            known.batch.clear();
+            known.done = 0;
+        }
         Ok(())
     }
 }
@@ -211,14 +257,27 @@ mod tests {
         }
     }
 
-    async fn file(backend: &Sqlite, most: i64) {
+    /// Files some, of tails of any length.
+    async fn file(backend: &Sqlite, most: usize) {
         let store = backend.store();
         let filed = store.writer.run(move |work| {
-            let mut filing = Filing::default();
-            filing.history.file(work.db, most)?;
-            filing.ledger.file(work.db, most)
+            work.filing.history.file(work.db, most, 1)?;
+            work.filing.ledger.file(work.db, most, 1)
         });
         filed.await.unwrap();
+    }
+
+    /// What is in the lists, and what is not filed; of the history, then of the ledger.
+    async fn counts(backend: &Sqlite) -> [i64; 4] {
+        let store = backend.store();
+        let counted = store.readers.run(|db, _| {
+            let sql = "SELECT (SELECT count(*) FROM history_filed),
+                              (SELECT count(*) FROM history WHERE serial > (SELECT history FROM filed)),
+                              (SELECT count(*) FROM ledger_filed),
+                              (SELECT count(*) FROM ledger WHERE serial > (SELECT ledger FROM filed))";
+            Ok(db.query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?)
+        });
+        counted.await.unwrap()
     }
 
     #[tokio::test]
@@ -238,23 +297,43 @@ mod tests {
         let (a, b) = (told(&world, "a", Vec::new()).await, told(&world, "b", Vec::new()).await);
         assert_eq!((a.0.len(), a.1.len()), (5, 5));
         assert!(a.0.is_sorted_by(|newer, older| newer > older), "{a:?}");
-        // From none to all of them, and beyond.
-        for _ in 0..5 {
+        // From none to all of them, and beyond; the tail stays the tail until all of it is in the list.
+        for filed in [3, 6, 9, 10, 10] {
             file(&backend, 3).await;
             assert_eq!(told(&world, "a", Vec::new()).await, a);
             assert_eq!(told(&world, "b", vec![Fate::Ran, Fate::Missed]).await, b);
+            let tail = if filed < 10 { 10 } else { 0 };
+            assert_eq!(counts(&backend).await, [filed, tail, filed, tail]);
         }
-        let levels: (i64, i64) = backend
-            .store()
-            .readers
-            .run(|db, _| {
-                let sql =
-                    "SELECT (SELECT count(*) FROM history_filed), (SELECT count(*) FROM ledger_unfiled)";
-                Ok(db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
-            })
-            .await
-            .unwrap();
-        assert_eq!(levels, (10, 0));
+    }
+
+    /// A server that dies while a tail is half filed leaves nothing that its successor shows twice, or not at all.
+    #[tokio::test]
+    async fn a_tail_that_is_half_filed_is_filed_again() {
+        let backend = Sqlite::new();
+        let mut world = World::new(&backend).await;
+        world.put("a", world.minutely()).await;
+        for _ in 0..5 {
+            for claim in world.claim(0).await {
+                assert!(claim.ticket.begin());
+                world.settle(&claim, true).await;
+            }
+            world.pass(60);
+        }
+        let before = told(&world, "a", Vec::new()).await;
+        file(&backend, 3).await;
+        // What is only in memory is lost.
+        let store = backend.store();
+        let forgotten = store.writer.run(|work| {
+            work.filing.forget();
+            Ok(())
+        });
+        forgotten.await.unwrap();
+        assert_eq!(counts(&backend).await, [3, 5, 3, 5]);
+        assert_eq!(told(&world, "a", Vec::new()).await, before);
+        file(&backend, 10).await;
+        assert_eq!(counts(&backend).await, [5, 0, 5, 0]);
+        assert_eq!(told(&world, "a", Vec::new()).await, before);
     }
 
     /// Retention, too many entries and a deleted job, with a part of the entries on each level.
@@ -283,57 +362,57 @@ mod tests {
             let (history, ledger) = told(&world, name, Vec::new()).await;
             assert_eq!((history.len(), ledger.len()), (3, 4), "{name}");
         }
-        let counts: Vec<i64> = backend
+        let kept: (i64, i64) = backend
             .store()
             .readers
             .run(|db, _| {
-                let mut counts = Vec::new();
-                for table in [
-                    "history",
-                    "history_filed",
-                    "history_unfiled",
-                    "ledger",
-                    "ledger_filed",
-                    "ledger_unfiled",
-                ] {
-                    let sql = format!("SELECT count(*) FROM {table}");
-                    counts.push(db.query_row(&sql, [], |row| row.get(0))?);
-                }
-                Ok(counts)
+                let sql = "SELECT (SELECT count(*) FROM history), (SELECT count(*) FROM ledger)";
+                Ok(db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
             })
             .await
             .unwrap();
-        assert_eq!(counts[0], counts[1] + counts[2], "{counts:?}");
-        assert_eq!(counts[3], counts[4] + counts[5], "{counts:?}");
-        assert_eq!(counts[0], 6, "{counts:?}");
+        assert_eq!(kept.0, 6);
+        // All that is left is filed, and nothing else is in the lists.
+        for _ in 0..2 {
+            file(&backend, 100).await;
+        }
+        assert_eq!(counts(&backend).await, [kept.0, 0, kept.1, 0]);
     }
 
     #[tokio::test]
-    async fn much_that_is_unfiled_gets_less() {
+    async fn a_tail_that_has_grown_gets_shorter() {
         let backend = Sqlite::new();
         let _world = World::new(&backend).await;
         let store = backend.store();
         let left = store.writer.run(|work| {
-            work.db.execute(
-                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-                 INSERT INTO history_unfiled (job_id, at, serial) SELECT i % 100, i, i FROM n",
-                params![UNFILED + 100],
-            )?;
+            let write = |from: usize, count: usize| {
+                work.db.execute(
+                    "WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 + ?2 - 1)
+                     INSERT INTO history (serial, job_id, started_at, ended_at, expected_at, depth, status,
+                       retry_count, repeat_count, message)
+                     SELECT i, i % 100, i, i, i, 0, 0, 0, 0, '' FROM n",
+                    params![from, count],
+                )
+            };
+            let few = TAIL / 40;
+            write(1, TAIL)?;
             let mut filing = Filing::default();
             let mut left = Vec::new();
-            // Every time 60 serials are given and twice as many are filed, until few enough are left.
-            for serial in (UNFILED + 160..).step_by(60).take(4) {
-                work.db.execute("DELETE FROM sqlite_sequence WHERE name = 'history'", [])?;
-                work.db.execute("INSERT INTO sqlite_sequence VALUES ('history', ?1)", params![serial])?;
-                if left.is_empty() {
-                    filing.history.seen = serial - 60;
-                }
+            // Every time a few are written, and twice as many are filed.
+            for round in 0..25 {
+                let serials = TAIL + round * few + 1..=TAIL + (round + 1) * few;
+                write(*serials.start(), few)?;
+                let listed =
+                    serials.map(|serial| Listed { job: 0, at: 0, serial: i64::try_from(serial).unwrap() });
+                filing.add(Kind::History, listed);
                 filing.step(work.db)?;
-                let sql = "SELECT count(*) FROM history_unfiled";
-                left.push(work.db.query_row(sql, [], |row| row.get::<_, i64>(0))? - UNFILED);
+                let sql = "SELECT count(*) FROM history WHERE serial > (SELECT history FROM filed)";
+                left.push(work.db.query_row(sql, [], |row| row.get::<_, usize>(0))?);
             }
             Ok(left)
         });
-        assert_eq!(left.await.unwrap(), [-20, -140, -140, -260]);
+        let left = left.await.unwrap();
+        assert!(left.iter().all(|left| *left < 2 * TAIL), "{left:?}");
+        assert!(left.iter().any(|left| *left < TAIL * 6 / 10), "{left:?}");
     }
 }

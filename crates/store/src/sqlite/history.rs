@@ -40,16 +40,14 @@ impl New {
 /// Writes entries, and counts them.
 pub(super) fn insert(work: &mut Work<'_>, entries: &[New]) -> Outcome<()> {
     static ROWS: Insert<9> = insert!(
-        "history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message)"
+        "INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message)"
     );
     let rows: Vec<_> = entries.iter().map(New::row).collect();
     let last = ROWS.run(work.db, &rows)?;
     let serials = last + 1 - entries.len() as i64..;
     let listed = entries.iter().zip(serials);
-    let listed: Vec<_> = listed
-        .map(|(new, serial)| Listed { job: new.job, at: ticks(new.entry.started_at), serial })
-        .collect();
-    Kind::History.list(work.db, &listed)?;
+    let listed = listed.map(|(new, serial)| Listed { job: new.job, at: ticks(new.entry.started_at), serial });
+    work.filing.add(Kind::History, listed);
     for new in entries {
         work.tallies.attempt(&new.entry);
         work.sweeper.grown(new.job, new.total);
@@ -68,13 +66,12 @@ pub(super) fn history(
     let Some(collection) = collections::find(db, path)? else { return Ok(None) };
     let Some(job) = jobs::find(db, collection, name)? else { return Ok(None) };
     // A job has about a thousand entries at the most, so the filters may look at all of them.
-    let level = |level: &str| {
+    let part = |part: &str| {
         format!(
             "SELECT h.serial, h.started_at, h.ended_at, h.expected_at, h.depth, h.status, h.retry_count, \
              h.repeat_count, h.message
-             FROM {level} i CROSS JOIN history h ON h.serial = i.serial
-             WHERE i.job_id = ?1
-               AND i.at BETWEEN ?2 AND ?3
+             FROM {part}
+               AND h.started_at BETWEEN ?2 AND ?3
                AND h.ended_at BETWEEN ?4 AND ?5
                AND (?6 IS NULL OR h.status = ?6)
                AND (?7 IS NULL OR (h.depth > 0) = ?7)"
@@ -82,8 +79,11 @@ pub(super) fn history(
     };
     let mut statement = db.prepare_cached(&format!(
         "{} UNION ALL {} ORDER BY 2 DESC, 1 DESC LIMIT ?8 OFFSET ?9",
-        level("history_filed"),
-        level("history_unfiled")
+        part(
+            "history_filed i CROSS JOIN history h ON h.serial = i.serial
+             WHERE i.job_id = ?1 AND i.at BETWEEN ?2 AND ?3 AND i.serial <= ?10"
+        ),
+        part("history h WHERE h.serial > ?10 AND h.job_id = ?1")
     ))?;
     let mut rows = statement.query(params![
         job.id,
@@ -95,6 +95,7 @@ pub(super) fn history(
         query.error_action,
         page.top,
         i64::try_from(page.skip).unwrap_or(i64::MAX),
+        Kind::History.filed_to(db)?,
     ])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {

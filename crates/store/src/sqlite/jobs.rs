@@ -74,12 +74,23 @@ pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<Option<JobRow>> {
 /// See [`Store::job`](crate::Store::job).
 pub(super) fn job(
     db: &Connection,
-    Shared { tickets, sealer, .. }: &Shared,
+    shared: &Shared,
     path: &CollectionPath,
     name: &str,
 ) -> Outcome<Option<StoredJob>> {
     let Some((id, path)) = living_path(db, path)? else { return Ok(None) };
-    let Some(row) = find(db, id, name)? else { return Ok(None) };
+    job_of(db, shared, id, path, name)
+}
+
+/// A job of a collection whose number is known, and whose path is in the case it was created with.
+pub(super) fn job_of(
+    db: &Connection,
+    Shared { tickets, sealer, .. }: &Shared,
+    collection: i64,
+    path: CollectionPath,
+    name: &str,
+) -> Outcome<Option<StoredJob>> {
+    let Some(row) = find(db, collection, name)? else { return Ok(None) };
     let executions = executions::of_job(db, row.id)?;
     let definition = definitions::stored_text(db, row.id)?.text;
     let is_begun = |execution: &_| tickets.is_begun(execution);

@@ -22,17 +22,16 @@ use crate::{LedgerQuery, StoredLedger};
 /// Writes entries, each of a collection, and counts them.
 pub(super) fn insert(work: &mut Work<'_>, entries: &[(i64, LedgerEntry)]) -> Outcome<()> {
     static ROWS: Insert<12> = insert!(
-        "ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, started_at, \
+        "INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, started_at, \
          ended_at, tag)"
     );
     let rows = entries.iter().map(row).collect::<Outcome<Vec<_>>>()?;
     let last = ROWS.run(work.db, &rows)?;
     let serials = last + 1 - entries.len() as i64..;
     let listed = entries.iter().zip(serials);
-    let listed: Vec<_> = listed
-        .map(|((_, entry), serial)| Listed { job: entry.job.0, at: ticks(entry.due_at), serial })
-        .collect();
-    Kind::Ledger.list(work.db, &listed)?;
+    let listed =
+        listed.map(|((_, entry), serial)| Listed { job: entry.job.0, at: ticks(entry.due_at), serial });
+    work.filing.add(Kind::Ledger, listed);
     entries.iter().for_each(|(_, entry)| work.tallies.enter(entry));
     Ok(())
 }
@@ -76,8 +75,10 @@ pub(super) fn ledger(
 enum Way {
     /// An index of the ledger.
     Indexed(Walk),
-    /// A job, through a level of its filing.
-    Filed(i64, &'static str),
+    /// A job: what of it is filed, up to a serial.
+    Filed(i64, i64),
+    /// A job: what came after a serial.
+    Unfiled(i64, i64),
 }
 
 /// Which ways answer a question; a name that was used again leads to several.
@@ -105,11 +106,10 @@ fn ways(db: &Connection, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Ve
         }
     };
     let trouble = walks::is_trouble(query);
+    let filed_to = Kind::Ledger.filed_to(db)?;
     let ways = walks.into_iter().flat_map(|walk| match walk {
         // What is in trouble of a job has an index of its own.
-        Walk::Job(job) if !trouble => {
-            ["ledger_filed", "ledger_unfiled"].map(|level| Way::Filed(job, level)).into()
-        }
+        Walk::Job(job) if !trouble => vec![Way::Filed(job, filed_to), Way::Unfiled(job, filed_to)],
         walk => vec![Way::Indexed(walk)],
     });
     Ok(ways.collect())
@@ -152,9 +152,10 @@ impl Way {
             }
             Self::Indexed(Walk::Collection(_)) => (table("collection"), ["l.due_at", "l.serial"]),
             Self::Indexed(Walk::Job(_)) => (table("job"), ["l.due_at", "l.serial"]),
-            Self::Filed(_, level) => {
-                (format!("{level} i CROSS JOIN ledger l ON l.serial = i.serial"), ["i.at", "i.serial"])
+            Self::Filed(..) => {
+                ("ledger_filed i CROSS JOIN ledger l ON l.serial = i.serial".to_owned(), ["i.at", "i.serial"])
             }
+            Self::Unfiled(..) => ("ledger l NOT INDEXED".to_owned(), ["l.due_at", "l.serial"]),
         };
         let mut sql = format!(
             "SELECT l.serial, l.job_id, l.due_at, l.due_until, l.occurrences, l.number, l.cause, l.fate, l.reason, \
@@ -193,9 +194,13 @@ impl Way {
                 sql.push_str(" AND l.collection_id = ?");
                 values.push((*id).into());
             }
-            Self::Filed(id, _) => {
-                sql.push_str(" AND i.job_id = ?");
-                values.push((*id).into());
+            Self::Filed(id, filed_to) => {
+                sql.push_str(" AND i.job_id = ? AND i.serial <= ?");
+                values.extend([(*id).into(), (*filed_to).into()]);
+            }
+            Self::Unfiled(id, filed_to) => {
+                sql.push_str(" AND l.job_id = ? AND l.serial > ?");
+                values.extend([(*id).into(), (*filed_to).into()]);
             }
             Self::Indexed(Walk::Job(id)) => {
                 sql.push_str(" AND l.job_id = ?");

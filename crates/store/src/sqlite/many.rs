@@ -53,7 +53,7 @@ pub(super) struct Insert<const WIDTH: usize> {
     many: LazyLock<String>,
 }
 
-/// `INSERT INTO a_table (a, b)` with its columns, for [`Insert`].
+/// What follows `INSERT`, `INTO a_table (a, b)` with its columns, for [`Insert`].
 macro_rules! insert {
     ($into:literal) => {
         $crate::sqlite::many::Insert::new(
@@ -70,7 +70,7 @@ pub(super) const ROWS_OF_MANY: usize = ROWS;
 /// The text of a statement with so many rows; its columns are counted.
 pub(super) fn text(into: &str, rows: usize) -> String {
     let row = format!("({})", vec!["?"; into.matches(',').count() + 1].join(", "));
-    format!("INSERT INTO {into} VALUES {}", vec![row; rows].join(", "))
+    format!("INSERT {into} VALUES {}", vec![row; rows].join(", "))
 }
 
 impl<const WIDTH: usize> Insert<WIDTH> {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn rows_get_numbers_in_a_row_however_many_there_are() {
-        static ROWS_OF_TWO: Insert<2> = insert!("t (a, b)");
+        static ROWS_OF_TWO: Insert<2> = insert!("INTO t (a, b)");
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch("CREATE TABLE t (n INTEGER PRIMARY KEY AUTOINCREMENT, a INTEGER, b TEXT) STRICT")
             .unwrap();

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_live.sql"),
     include_str!("migrations/0006_moves.sql"),
     include_str!("migrations/0007_register.sql"),
+    include_str!("migrations/0008_settling.sql"),
 ];
 
 /// "PUNC": marks the file as ours.
@@ -131,6 +132,39 @@ mod tests {
                 (7, 1, ticks("2028-01-01T00:00:00Z"), "CN=B".to_owned(), "B".to_owned()),
             ]
         );
+    }
+
+    /// What the schemas before had listed as unfiled is filed, and what comes after it is not.
+    #[test]
+    fn unfiled_entries_of_earlier_schemas_are_filed() {
+        let mut db = Connection::open_in_memory().unwrap();
+        make_old(&db, 7);
+        db.execute_batch(
+            "INSERT INTO history (serial, job_id, started_at, ended_at, expected_at, depth, status, retry_count,
+               repeat_count, message) VALUES (40, 7, 11, 12, 10, 0, 0, 0, 0, 'ok'), (41, 3, 21, 22, 20, 0, 0, 0, 0, 'ok');
+             INSERT INTO history_filed VALUES (7, 11, 40);
+             INSERT INTO history_unfiled VALUES (3, 21, 41);
+             INSERT INTO ledger (serial, job_id, collection_id, due_at, due_until, occurrences, number, cause, fate,
+               ended_at) VALUES (50, 7, 1, 10, 10, 1, 0, 0, 0, 12), (51, 3, 1, 20, 20, 1, 0, 0, 0, 22);
+             INSERT INTO ledger_unfiled VALUES (7, 10, 50), (3, 20, 51);",
+        )
+        .unwrap();
+        run(&mut db).unwrap();
+        for (list, expected) in
+            [("history_filed", [(3, 21, 41), (7, 11, 40)]), ("ledger_filed", [(3, 20, 51), (7, 10, 50)])]
+        {
+            let mut statement = db.prepare(&format!("SELECT job_id, at, serial FROM {list}")).unwrap();
+            let found: Vec<(i64, i64, i64)> = statement
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+                .unwrap()
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            assert_eq!(found, expected, "{list}");
+        }
+        let filed: (i64, i64) = db
+            .query_row("SELECT history, ledger FROM filed", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        assert_eq!(filed, (41, 51));
     }
 
     /// What was written before entries were filed is found afterwards, and serials go on.

@@ -3,22 +3,25 @@
 //! # The way through
 //!
 //! [`SqliteStore`] implements [`Store`] by sending changes to the `writer`, which commits them in groups, and questions
-//! to the `readers`. Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
-//! `changes` (what writing or deleting a job means for what is in flight), `claims`, `settle`, `history`, `ledger`,
-//! `filing` (both by job), `search` (all jobs), `register` (tokens, roles, sign-ins), `audit`, `certificates`, `tallies`,
-//! `prune`, `snapshot`, `keys`, `moves` (whether it was moved away), `source` (what is read for that), and `unsealed` for
-//! stores of earlier versions. What happens is decided by [`model::transition`]; these modules fetch what it needs and
-//! write what it says.
+//! to the `readers`; `checkpoints` works what was committed into the file. Each module below has the SQL of one subject:
+//! `groups`, `collections`, `jobs` (rows and pages), `changes` (what writing or deleting a job means for what is in
+//! flight), `claims`, `settle`, `history`, `ledger`, `filing` (both by job), `search` (all jobs), `register` (tokens,
+//! roles, sign-ins), `audit`, `certificates`, `tallies`, `prune`, `snapshot`, `keys`, `moves` (whether it was moved away),
+//! `source` (what is read for that), and `unsealed` for stores of earlier versions. What happens is decided by
+//! [`model::transition`]; these modules fetch what it needs and write what it says.
 //!
 //! # What is only in memory
 //!
-//! `tickets` (who has begun what), [`KnownJobs`](crate::known::KnownJobs) (definitions that were read already) and the hints of `prune` and
-//! `filing`. None of it has to survive: after a crash, claims are handed out again.
+//! `tickets` (who has begun what), `at_hand` (rows that a settlement will need), [`KnownJobs`](crate::known::KnownJobs)
+//! (definitions that were read already), the tails of `filing` and the hints of `prune`. None of it has to survive: after
+//! a crash, claims are handed out again.
 
+mod at_hand;
 mod audit;
 mod behalf;
 mod certificates;
 mod changes;
+mod checkpoints;
 mod claims;
 mod collections;
 mod columns;
@@ -282,8 +285,10 @@ impl Store for SqliteStore {
         // One way to a reader and back instead of two.
         self.readers
             .run(move |db, shared| {
-                let Some(collection) = collections::collection(db, &path)? else { return Ok(None) };
-                Ok(Some((collection, jobs::job(db, shared, &path, &name)?)))
+                let Some(id) = collections::find(db, &path)? else { return Ok(None) };
+                let stored = collections::by_id(db, id)?;
+                let job = jobs::job_of(db, shared, id, stored.collection.path.clone(), &name)?;
+                Ok(Some((stored, job)))
             })
             .await
     }
@@ -344,7 +349,7 @@ impl Store for SqliteStore {
             let id = execution.job.0;
             if jobs::by_id(work.db, id)?.is_some() {
                 let new = executions::New { execution, ahead: false, claimed: false };
-                executions::insert(work.db, std::iter::once(&new))?;
+                executions::insert(work, std::iter::once(&new))?;
                 work.ring = true;
             } else if let Some(collection) = jobs::collection_of_deleted(work.db, id)? {
                 let now = execution.wake_at.unwrap_or(execution.occurrence.at);

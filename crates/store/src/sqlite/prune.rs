@@ -4,10 +4,10 @@
 //! an index. A job with too many history entries is noticed when one is added; see
 //! [`Sweeper`](crate::sweeper::Sweeper).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
-use rusqlite::{Connection, Params, params, params_from_iter};
+use rusqlite::{Params, params, params_from_iter};
 
 use super::fault::Outcome;
 use super::filing::{Kind, Listed};
@@ -34,7 +34,7 @@ pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> 
     work.sweeper.set_limit(i64::from(retention.history_per_job));
     look(work)?;
 
-    let mut more = old_history(db, before)?;
+    let mut more = old_history(work, before)?;
     more |= old_ledger(work, before)?;
     more |= ended_jobs(work, before, retention.before)?;
     more |= tallies::prune(db)?;
@@ -54,9 +54,9 @@ fn look(work: &mut Work<'_>) -> Outcome<()> {
     Ok(())
 }
 
-fn old_history(db: &Connection, before: i64) -> Outcome<bool> {
+fn old_history(work: &mut Work<'_>, before: i64) -> Outcome<bool> {
     let old = remove(
-        db,
+        work,
         Kind::History,
         "DELETE FROM history
          WHERE serial IN (SELECT serial FROM history ORDER BY serial LIMIT ?2) AND ended_at < ?1
@@ -68,27 +68,52 @@ fn old_history(db: &Connection, before: i64) -> Outcome<bool> {
 
 fn old_ledger(work: &mut Work<'_>, before: i64) -> Outcome<bool> {
     let old = remove(
-        work.db,
+        work,
         Kind::Ledger,
         "DELETE FROM ledger
          WHERE serial IN (SELECT serial FROM ledger ORDER BY serial LIMIT ?2) AND ended_at < ?1
          RETURNING job_id, due_at, serial",
         params![before, CHUNK],
     )?;
-    for job in old.iter().map(|entry| entry.job).collect::<BTreeSet<_>>() {
-        remove_tombstone(work, job)?;
-    }
+    remove_tombstones(work, old.iter().map(|entry| entry.job).collect())?;
     Ok(!old.is_empty())
 }
 
 /// Removes entries by a statement that tells which they were.
-fn remove(db: &Connection, kind: Kind, sql: &str, parameters: impl Params) -> Outcome<Vec<Listed>> {
+fn remove(work: &mut Work<'_>, kind: Kind, sql: &str, parameters: impl Params) -> Outcome<Vec<Listed>> {
     let mut removed: Vec<Listed> =
-        db.prepare_cached(sql)?.query_map(parameters, Listed::read)?.collect::<rusqlite::Result<_>>()?;
+        work.db.prepare_cached(sql)?.query_map(parameters, Listed::read)?.collect::<rusqlite::Result<_>>()?;
     // Neighbours in the lists one after the other.
-    removed.sort_by_key(|entry| (entry.job, entry.at));
-    kind.strike(db, &removed)?;
+    removed.sort_unstable();
+    work.filing.strike(kind, work.db, &removed)?;
     Ok(removed)
+}
+
+/// Removes these entries of the history.
+fn remove_history(work: &mut Work<'_>, entries: &[Listed]) -> Outcome<()> {
+    let mut statement = work.db.prepare_cached("DELETE FROM history WHERE serial = ?1")?;
+    for entry in entries {
+        statement.execute(params![entry.serial])?;
+    }
+    work.filing.strike(Kind::History, work.db, entries)
+}
+
+/// The latest entries of a job in the history, after leaving out so many of them.
+fn latest(work: &mut Work<'_>, job: i64, after: i64, most: i64) -> Outcome<Vec<Listed>> {
+    let filed_to = Kind::History.filed_to(work.db)?;
+    let mut entries: Vec<Listed> = work
+        .db
+        .prepare_cached(
+            "SELECT job_id, at, serial FROM history_filed WHERE job_id = ?1 AND serial <= ?2
+             ORDER BY at DESC, serial DESC LIMIT ?3",
+        )?
+        .query_map(params![job, filed_to, after.saturating_add(most)], Listed::read)?
+        .collect::<rusqlite::Result<_>>()?;
+    let unfiled = work.filing.unfiled(Kind::History, work.db)?;
+    entries.extend(unfiled.filter(|entry| entry.job == job));
+    entries.sort_unstable_by(|one, other| other.cmp(one));
+    let [after, most] = [after, most].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    Ok(entries.into_iter().skip(after).take(most).collect())
 }
 
 /// Jobs that came to their end long ago.
@@ -113,60 +138,50 @@ fn ended_jobs(work: &mut Work<'_>, before: i64, now: Timestamp) -> Outcome<bool>
 fn deleted_jobs(work: &mut Work<'_>) -> Outcome<bool> {
     let db = work.db;
     let mut left = CHUNK;
+    let mut swept = BTreeSet::new();
     let jobs: Vec<i64> = db
         .prepare_cached("SELECT id FROM jobs INDEXED BY jobs_to_sweep WHERE sweep = 1 LIMIT ?1")?
         .query_map(params![JOBS as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for job in &jobs {
-        let removed = remove(
-            db,
-            Kind::History,
-            "DELETE FROM history WHERE serial IN (
-               SELECT serial FROM history_filed WHERE job_id = ?1
-               UNION ALL SELECT serial FROM history_unfiled WHERE job_id = ?1 LIMIT ?2)
-             RETURNING job_id, started_at, serial",
-            params![job, left],
-        )?;
-        left -= removed.len() as i64;
+        let entries = latest(work, *job, 0, left)?;
+        remove_history(work, &entries)?;
+        left -= entries.len() as i64;
         if left == 0 {
             break;
         }
         db.prepare_cached("UPDATE jobs SET sweep = 0 WHERE id = ?1")?.execute(params![job])?;
-        remove_tombstone(work, *job)?;
+        swept.insert(*job);
     }
+    remove_tombstones(work, swept)?;
     Ok(!jobs.is_empty())
 }
 
-/// Removes a deleted job that nothing speaks of any more.
-fn remove_tombstone(work: &mut Work<'_>, job: i64) -> Outcome<()> {
-    let removed = work
-        .db
-        .prepare_cached(
-            "DELETE FROM jobs WHERE id = ?1 AND deleted_at IS NOT NULL AND sweep = 0
-             AND NOT EXISTS (SELECT 1 FROM ledger_filed WHERE job_id = ?1)
-             AND NOT EXISTS (SELECT 1 FROM ledger_unfiled WHERE job_id = ?1)",
-        )?
-        .execute(params![job])?;
-    work.sweeper.deleted_collections |= removed > 0;
+/// Removes those of some jobs that are deleted and that nothing speaks of any more.
+fn remove_tombstones(work: &mut Work<'_>, jobs: BTreeSet<i64>) -> Outcome<()> {
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    let unfiled = work.filing.unfiled(Kind::Ledger, work.db)?;
+    let spoken_of: HashSet<i64> = unfiled.map(|entry| entry.job).collect();
+    let mut statement = work.db.prepare_cached(
+        "DELETE FROM jobs WHERE id = ?1 AND deleted_at IS NOT NULL AND sweep = 0
+         AND NOT EXISTS (SELECT 1 FROM ledger_filed WHERE job_id = ?1)",
+    )?;
+    for job in jobs.into_iter().filter(|job| !spoken_of.contains(job)) {
+        let removed = statement.execute(params![job])?;
+        work.sweeper.deleted_collections |= removed > 0;
+    }
     Ok(())
 }
 
 /// The oldest entries of jobs that have too many.
 fn crowded_jobs(work: &mut Work<'_>, limit: i64) -> Outcome<bool> {
-    let db = work.db;
     let mut left = CHUNK;
     let jobs = work.sweeper.crowded(JOBS);
     for job in jobs {
-        let surplus = remove(
-            db,
-            Kind::History,
-            "DELETE FROM history WHERE serial IN (SELECT serial FROM (
-               SELECT serial, at FROM history_filed WHERE job_id = ?1
-               UNION ALL SELECT serial, at FROM history_unfiled WHERE job_id = ?1
-               ORDER BY 2 DESC, 1 DESC LIMIT ?2 OFFSET ?3))
-             RETURNING job_id, started_at, serial",
-            params![job, left, limit],
-        )?;
+        let surplus = latest(work, job, limit, left)?;
+        remove_history(work, &surplus)?;
         left -= surplus.len() as i64;
         if left == 0 {
             // There may be more of this one.

@@ -66,9 +66,21 @@ fn read_with<T>(
         Ok(db) => db,
         Err(fault) => return (Err(fault), None),
     };
-    let outcome = db.unchecked_transaction().map_err(Into::into).and_then(|snapshot| read(&snapshot, shared));
+    let outcome = at_one_moment(&db, |db| read(db, shared));
     let good = outcome.as_ref().err().is_none_or(|fault| !fault.spoils_connection());
-    (outcome, good.then_some(db))
+    (outcome, (good && db.is_autocommit()).then_some(db))
+}
+
+/// Reads inside a transaction. Its statements are compiled once, unlike those of [`rusqlite::Transaction`].
+fn at_one_moment<T>(db: &Connection, read: impl FnOnce(&Connection) -> Outcome<T>) -> Outcome<T> {
+    let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
+    execute("BEGIN")?;
+    let outcome = read(db);
+    let ended = execute("COMMIT");
+    // What the read ran into says more than what followed from it.
+    let read = outcome?;
+    ended?;
+    Ok(read)
 }
 
 fn open(path: &Path) -> Outcome<Connection> {

@@ -3,23 +3,23 @@
 //! All attempts of a settlement are decided first, in memory, and written then, table by table: many rows with one
 //! statement, and each job once, however many of its attempts have ended.
 
-use std::collections::{BTreeMap, HashMap, btree_map};
+use std::collections::{BTreeMap, HashSet, btree_map};
 
 use jiff::Timestamp;
 use model::transition::{self, Then};
-use model::{Counters, Execution, LedgerEntry};
+use model::{Attempt, Counters, Execution, HistoryEntry, LedgerEntry};
 use rusqlite::params;
 
 use super::fault::{Fault, Outcome};
 use super::writer::Work;
-use super::{definitions, executions, history, jobs, ledger};
-use crate::codec::{Coded, ticks};
+use super::{definitions, executions, history, ledger};
+use crate::codec::{Coded, instant, ticks};
 use crate::rows::{ExecutionRow, JobRow};
 use crate::{Attempted, Settlement as Told, decisions, seal};
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Told>> {
-    let mut settlement = Settlement::load(work, attempts)?;
+    let mut settlement = Settlement::default();
     let told = attempts.iter().map(|attempted| settlement.decide(work, attempted));
     let told = told.collect::<Outcome<Vec<_>>>()?;
     settlement.write(work)?;
@@ -29,10 +29,10 @@ pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec
 /// What is settled together.
 #[derive(Default)]
 struct Settlement {
-    /// Executions that are claimed and not settled yet, with their own definitions.
-    open: HashMap<i64, (ExecutionRow, Option<String>)>,
-    /// Their jobs, in the order in which they lie in the store.
+    /// The jobs of the executions, in the order in which they lie in the store.
     jobs: BTreeMap<i64, Touched>,
+    /// Executions that are decided about.
+    decided: HashSet<i64>,
     history: Vec<history::New>,
     ledger: Vec<(i64, LedgerEntry)>,
     done: Vec<i64>,
@@ -47,67 +47,44 @@ struct Touched {
 }
 
 impl Settlement {
-    /// Reads the executions of attempts and their jobs.
-    fn load(work: &Work<'_>, attempts: &[Attempted]) -> Outcome<Self> {
-        let mut loaded = Self::default();
-        let mut statement = work.db.prepare_cached(&format!(
-            "SELECT {}, {}, e.definition
-             FROM executions e
-             JOIN jobs j ON j.id = e.job_id
-             JOIN collections c ON c.id = j.collection_id
-             WHERE e.id = ?1 AND e.claimed = 1",
-            jobs::COLUMNS,
-            executions::COLUMNS
-        ))?;
-        for attempted in attempts {
-            let mut rows = statement.query(params![attempted.id.0])?;
-            // Where there is none, its job was deleted, which the ledger knows already; or this was settled before.
-            let Some(row) = rows.next()? else { continue };
-            let execution = executions::read(row, jobs::WIDTH)?;
-            let own = row.get(jobs::WIDTH + executions::WIDTH)?;
-            if let btree_map::Entry::Vacant(place) = loaded.jobs.entry(execution.job_id) {
-                place.insert(Touched { row: jobs::read(row)?, done_at: None });
-            }
-            loaded.open.insert(execution.id, (execution, own));
-        }
-        Ok(loaded)
-    }
-
     /// What follows from one attempt.
     fn decide(&mut self, work: &mut Work<'_>, attempted: &Attempted) -> Outcome<Told> {
-        let Some((execution, own)) = self.open.remove(&attempted.id.0) else { return Ok(Told::Nothing) };
-        let Some(Touched { row: job, done_at }) = self.jobs.get_mut(&execution.job_id) else {
+        let id = attempted.id.0;
+        if !self.decided.insert(id) {
+            return Ok(Told::Nothing);
+        }
+        // Where there is none, its job was deleted, which the ledger knows already; or this was settled before.
+        let Some(execution) = work.at_hand.execution(work.db, id)? else {
             return Ok(Told::Nothing);
         };
-        let (attempt, patience) = (&attempted.attempt, &work.settings.patience);
-        let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
-        let (entry, then) = match own {
+        let Touched { row: job, done_at } = match self.jobs.entry(execution.job_id) {
+            btree_map::Entry::Occupied(touched) => touched.into_mut(),
+            btree_map::Entry::Vacant(place) => {
+                let Some(row) = work.at_hand.take_job(work.db, execution.job_id)? else {
+                    return Ok(Told::Nothing);
+                };
+                place.insert(Touched { row, done_at: None })
+            }
+        };
+        let attempt = &attempted.attempt;
+        let (entry, then) = if attempt.outcome.success {
             // What follows from success stands in no definition.
-            _ if attempt.outcome.success => decisions::succeed(job, &execution, attempt, patience),
-            // What follows from failure does not depend on secrets: they stay sealed.
-            Some(text) => {
-                let own = seal::closed(&text)
-                    .map_err(|fault| Fault::unreadable("executions.definition", execution.id, fault))?;
-                decisions::settle(job, &execution, &own, default_retry, attempt, patience)
-            }
-            None => {
-                let known = definitions::load(work.known, work.db, work.sealer, job)?;
-                let definition = &known.job.definition;
-                decisions::settle(job, &execution, definition, default_retry, attempt, patience)
-            }
+            decisions::succeed(job, &execution, attempt, &work.settings.patience)
+        } else {
+            fail(work, job, &execution, attempt)?
         };
         job.history_total += 1;
         self.history.push(history::New { job: job.id, total: job.history_total, entry });
         Ok(match then {
             Then::Again(next) => {
-                self.again.push((execution.id, next));
+                self.again.push((id, next));
                 Told::Again
             }
             Then::Done(entry) => {
                 let fate = entry.fate;
                 *done_at = (*done_at).max(Some(attempt.ended_at));
                 self.ledger.push((job.collection_id, entry));
-                self.done.push(execution.id);
+                self.done.push(id);
                 Told::Done(fate)
             }
         })
@@ -123,62 +100,104 @@ impl Settlement {
         for id in self.done {
             statement.execute(params![id])?;
             work.tickets.forget(id);
+            work.at_hand.let_go(id);
         }
-        self.jobs.into_values().try_for_each(|touched| bring_up_to_date(work, touched))
+        bring_up_to_date(work, self.jobs.into_values())
     }
 }
 
-/// Writes a job whose attempts have ended, lets the next of its executions go that waited for these, and ends it where
-/// neither executions nor occurrences are left.
-fn bring_up_to_date(work: &mut Work<'_>, Touched { row: job, done_at }: Touched) -> Outcome<()> {
-    let mut state = job.state;
-    if let Some(done_at) = done_at {
-        let left = executions::left(work.db, job.id)?;
-        if left.active == 0 && left.queued > 0 {
-            wake_queued(work, job.id, done_at)?;
-        } else if left.active == 0 {
-            state = transition::at_rest(job.state, job.next_at, job.last_faulted);
+/// What follows from an attempt that failed.
+fn fail(
+    work: &mut Work<'_>,
+    job: &mut JobRow,
+    execution: &ExecutionRow,
+    attempt: &Attempt,
+) -> Outcome<(HistoryEntry, Then)> {
+    let patience = &work.settings.patience;
+    let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
+    if let Some(text) = executions::own_definition(work.db, execution.id)? {
+        // What follows does not depend on secrets: they stay sealed.
+        let own = seal::closed(&text)
+            .map_err(|fault| Fault::unreadable("executions.definition", execution.id, fault))?;
+        return Ok(decisions::settle(job, execution, &own, default_retry, attempt, patience));
+    }
+    let known = definitions::load(work.known, work.db, work.sealer, job)?;
+    let definition = &known.job.definition;
+    Ok(decisions::settle(job, execution, definition, default_retry, attempt, patience))
+}
+
+/// Writes jobs whose attempts have ended, lets the next of their executions go that waited for these, and ends those that
+/// have neither executions nor occurrences left.
+fn bring_up_to_date(work: &mut Work<'_>, jobs: impl Iterator<Item = Touched>) -> Outcome<()> {
+    let (mut going_on, mut ended) = (Vec::new(), Vec::new());
+    for Touched { row: mut job, done_at } in jobs {
+        job.counters.last_execution = job.counters.last_execution.map(ticks).map(instant);
+        match done_at {
+            Some(done_at) if is_at_rest(work, &mut job, done_at)? => ended.push((job, done_at)),
+            _ => going_on.push(job),
         }
     }
-    let Counters { executions, failures, faulted, last_execution } = job.counters;
-    let last_execution = last_execution.map(ticks);
-    match done_at.filter(|_| state != job.state) {
-        None => work
-            .db
-            .prepare_cached(
-                "UPDATE jobs SET executions = ?2, failures = ?3, faulted = ?4, last_execution = ?5, \
-                 last_faulted = ?6, history_total = ?7 WHERE id = ?1",
-            )?
-            .execute(params![
+    if !going_on.is_empty() {
+        let mut statement = work.db.prepare_cached(
+            "UPDATE jobs SET executions = ?2, failures = ?3, faulted = ?4, last_execution = ?5, \
+             last_faulted = ?6, history_total = ?7 WHERE id = ?1",
+        )?;
+        for job in going_on {
+            let Counters { executions, failures, faulted, last_execution } = job.counters;
+            statement.execute(params![
                 job.id,
                 executions,
                 failures,
                 faulted,
-                last_execution,
+                last_execution.map(ticks),
                 job.last_faulted,
                 job.history_total
-            ])?,
-        // The state is part of what a client sees and decides by, so it gets a new revision.
-        Some(done_at) => work
-            .db
-            .prepare_cached(
-                "UPDATE jobs SET executions = ?2, failures = ?3, faulted = ?4, last_execution = ?5, \
-                 last_faulted = ?6, history_total = ?7, state = ?8, ended_at = ?9, revision = ?10 WHERE id = ?1",
-            )?
-            .execute(params![
+            ])?;
+            work.at_hand.put_back(job);
+        }
+    }
+    if !ended.is_empty() {
+        let mut statement = work.db.prepare_cached(
+            "UPDATE jobs SET executions = ?2, failures = ?3, faulted = ?4, last_execution = ?5, \
+             last_faulted = ?6, history_total = ?7, state = ?8, ended_at = ?9, revision = ?10 WHERE id = ?1",
+        )?;
+        for (job, done_at) in ended {
+            let Counters { executions, failures, faulted, last_execution } = job.counters;
+            statement.execute(params![
                 job.id,
                 executions,
                 failures,
                 faulted,
-                last_execution,
+                last_execution.map(ticks),
                 job.last_faulted,
                 job.history_total,
-                state.code(),
+                job.state.code(),
                 ticks(done_at),
-                work.revisions.next(work.db)?
-            ])?,
-    };
+                job.revision
+            ])?;
+        }
+    }
     Ok(())
+}
+
+/// Whether a job has come to its end, which its row then says. If executions wait for those that are done, one is let go.
+fn is_at_rest(work: &mut Work<'_>, job: &mut JobRow, done_at: Timestamp) -> Outcome<bool> {
+    let state = transition::at_rest(job.state, job.next_at, job.last_faulted);
+    if state == job.state && !work.at_hand.may_be_queued(work.db)? {
+        return Ok(false);
+    }
+    let left = executions::left(work.db, job.id)?;
+    if left.active == 0 && left.queued > 0 {
+        wake_queued(work, job.id, done_at)?;
+        return Ok(false);
+    }
+    if left.active > 0 || state == job.state {
+        return Ok(false);
+    }
+    job.state = state;
+    // The state is part of what a client sees and decides by, so it gets a new revision.
+    job.revision = work.revisions.next(work.db)?;
+    Ok(true)
 }
 
 fn again(work: &mut Work<'_>, id: i64, next: &Execution) -> Outcome<()> {
@@ -195,6 +214,7 @@ fn again(work: &mut Work<'_>, id: i64, next: &Execution) -> Outcome<()> {
             next.started_at.map(ticks)
         ])?;
     work.tickets.forget(id);
+    work.at_hand.let_go(id);
     work.ring = true;
     Ok(())
 }

@@ -16,6 +16,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::at_hand::AtHand;
+use super::checkpoints::Checkpoints;
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::revisions::Revisions;
@@ -45,8 +47,12 @@ pub(super) struct Work<'a> {
     pub(super) sealer: &'a Sealer,
     /// Definitions that need not be read again.
     pub(super) known: &'a mut KnownJobs,
+    /// Rows that need not be read again.
+    pub(super) at_hand: &'a mut AtHand,
     /// What retention has to look at.
     pub(super) sweeper: &'a mut Sweeper,
+    /// What of history and ledger is not filed yet.
+    pub(super) filing: &'a mut Filing,
     /// Gives every change a revision of its own.
     pub(super) revisions: &'a mut Revisions,
     /// Where the audit ends.
@@ -161,10 +167,12 @@ struct Desk {
     /// `None` after a fault of the connection: the next group opens a new one.
     db: Option<Connection>,
     known: KnownJobs,
+    at_hand: AtHand,
     sweeper: Sweeper,
     filing: Filing,
     revisions: Revisions,
     audit_end: audit::End,
+    checkpoints: Checkpoints,
     /// Whether changes could not be committed lately.
     troubled: bool,
 }
@@ -174,10 +182,12 @@ impl Writer {
         let desk = Desk {
             db: Some(db),
             known: KnownJobs::default(),
+            at_hand: AtHand::default(),
             sweeper: Sweeper::default(),
             filing: Filing::default(),
             revisions: Revisions::default(),
             audit_end: audit::End::default(),
+            checkpoints: Checkpoints::default(),
             troubled: false,
         };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
@@ -237,6 +247,7 @@ impl Writer {
 
     fn commit_group(&self, desk: &mut Desk, group: Vec<Box<dyn Change>>) {
         let shared = &*self.shared;
+        let before = desk.changes();
         let start = shared.tickets.mark();
         let mut group = group.into_iter();
         let mut finished = Vec::with_capacity(group.len());
@@ -251,6 +262,8 @@ impl Writer {
                     let refused = fault.map(|fault| fault.tell(&shared.path));
                     answer.send(refused.as_ref().map_or(Ok(()), Err), shared);
                 }
+                // A connection that was opened meanwhile has begun to count anew.
+                desk.checkpoints.committed(desk.changes().saturating_sub(before), &self.shared);
             }
             Err(fault) => {
                 shared.numbers.failed.count();
@@ -282,6 +295,11 @@ impl Writer {
 }
 
 impl Desk {
+    /// How many rows the connection has changed.
+    fn changes(&self) -> u64 {
+        self.db.as_ref().map_or(0, Connection::total_changes)
+    }
+
     /// Sees to it that there is a connection.
     fn open(&mut self, shared: &Shared) -> Outcome<()> {
         if self.db.is_none() {
@@ -297,10 +315,11 @@ impl Desk {
     fn run_group(
         &mut self,
         shared: &Shared,
-        group: &mut impl Iterator<Item = Box<dyn Change>>,
+        group: &mut impl ExactSizeIterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, sweeper, filing, revisions, audit_end, troubled } = self else {
+        let Self { db: Some(db), known, at_hand, sweeper, filing, revisions, audit_end, troubled, .. } = self
+        else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
         let mut work = Work {
@@ -309,7 +328,9 @@ impl Desk {
             tickets: &shared.tickets,
             sealer: &shared.sealer,
             known,
+            at_hand,
             sweeper,
+            filing,
             revisions,
             audit_end,
             tallies: Tallies::default(),
@@ -318,11 +339,15 @@ impl Desk {
         let mut tallies = Tallies::default();
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
         let (before, began) = (db.total_changes(), Instant::now());
+        // A change that is alone needs no savepoint, for which SQLite would copy every page before it is changed.
+        let single = group.len() == 1;
         execute("BEGIN IMMEDIATE")?;
         for change in group {
             let mark = shared.tickets.mark();
             let (rung, end) = (work.ring, *work.audit_end);
-            execute("SAVEPOINT change")?;
+            if !single {
+                execute("SAVEPOINT change")?;
+            }
             let mut answer = change.run(&mut work);
             let fault = answer.fault();
             let alone = fault.as_ref().is_none_or(|fault| !db.is_autocommit() && !fault.spoils_connection());
@@ -331,18 +356,25 @@ impl Desk {
                 return Err(fault.unwrap_or_else(|| Error::Failed("a change was lost".to_owned()).into()));
             }
             if fault.is_some() {
-                execute("ROLLBACK TO change")?;
+                execute(if single { "ROLLBACK" } else { "ROLLBACK TO change" })?;
                 work.known.forget_all();
+                work.at_hand.clear();
+                work.filing.forget();
                 *work.audit_end = end;
                 work.ring = shared.tickets.roll_back(mark) || rung;
                 work.tallies = Tallies::default();
             } else {
                 tallies.take(&mut work.tallies);
             }
+            let failed = fault.is_some();
             finished.push((answer, fault));
-            execute("RELEASE change")?;
+            match (single, failed) {
+                (false, _) => execute("RELEASE change")?,
+                (true, true) => return Ok(work.ring),
+                (true, false) => 0,
+            };
         }
-        filing.step(db)?;
+        work.filing.step(db)?;
         counted::write(&tallies, db)?;
         work.revisions.write(db)?;
         work.audit_end.write(db)?;
@@ -359,6 +391,7 @@ impl Desk {
     /// Leaves nothing of a group that failed.
     fn give_up(&mut self, fault: &Fault) {
         self.known.forget_all();
+        self.at_hand.clear();
         self.filing.forget();
         self.revisions.forget();
         self.audit_end.forget();

@@ -137,13 +137,34 @@ impl Drop for Postgres {
             runtime.block_on(async {
                 let Ok((client, connection)) = tokio_postgres::connect(&server, NoTls).await else { return };
                 let driver = tokio::spawn(connection);
+                let told = apart(&client, &schema).await;
                 // What is left over does not hurt; the next test has a schema of its own.
                 let _ = client.batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE")).await;
                 drop(client);
                 let _ = driver.await;
+                assert_eq!(told, [0, 0], "due times that only `jobs` has, and only `due`");
             });
         });
-        let _ = gone.join();
+        let gone = gone.join();
+        if !std::thread::panicking() {
+            gone.expect("the table of due times says what the jobs say");
+        }
+    }
+}
+
+/// How many due times only the rows of jobs know, and how many only the table of due times: whatever a test did, both
+/// have to say the same.
+async fn apart(client: &tokio_postgres::Client, schema: &str) -> [i64; 2] {
+    let jobs = format!("SELECT ahead, due_at, id, shard FROM {schema}.jobs WHERE due_at IS NOT NULL");
+    let due = format!("SELECT ahead, due_at, job_id, shard FROM {schema}.due");
+    let sql = format!(
+        "SELECT (SELECT count(*) FROM ({jobs} EXCEPT {due}) a), (SELECT count(*) FROM ({due} EXCEPT {jobs}) b)"
+    );
+    match client.query_one(&sql, &[]).await {
+        Ok(row) => [row.get(0), row.get(1)],
+        // Not every test makes the tables.
+        Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::UNDEFINED_TABLE) => [0, 0],
+        Err(error) => panic!("{error}"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
-use store::Meter;
+use store::{LogPart, Meter};
 
 /// Nodes of this binary; they end with this.
 pub(super) struct Nodes(Vec<Child>);
@@ -64,33 +64,43 @@ pub(super) struct Used {
     pub(super) database: Option<f64>,
     /// Bytes of its log.
     pub(super) wal: f64,
+    /// What they are.
+    pub(super) log: Option<LogPart>,
+}
+
+impl Used {
+    /// Bytes of the log without whole pages.
+    pub(super) fn wal_of_records(&self) -> Option<f64> {
+        Some(self.wal - self.log?.whole_pages as f64)
+    }
 }
 
 /// A reading of all meters.
 pub(super) struct Reading {
     nodes: Option<f64>,
     database: Option<f64>,
-    wal: u64,
+    pub(super) meter: Meter,
 }
 
 impl Reading {
     /// What has been used so far; without nodes, by this process in their place.
-    pub(super) fn take(nodes: Option<&Nodes>, meter: &Meter) -> Self {
+    pub(super) fn take(nodes: Option<&Nodes>, meter: Meter) -> Self {
         let processes = processes();
         let own = |id: u32| processes.get(&id).map(|process| process.own);
         let nodes = match nodes {
             Some(nodes) => nodes.0.iter().map(|node| own(node.id())).sum(),
             None => own(std::process::id()),
         };
-        Self { nodes, database: database(&processes, meter), wal: meter.wal }
+        Self { nodes, database: database(&processes, &meter), meter }
     }
 
-    pub(super) fn until(&self, later: &Self) -> Used {
+    pub(super) fn until(&self, later: &Self, log: Option<LogPart>) -> Used {
         let between = |before: Option<f64>, after: Option<f64>| Some(after? - before?);
         Used {
             nodes: between(self.nodes, later.nodes),
             database: between(self.database, later.database),
-            wal: later.wal.saturating_sub(self.wal) as f64,
+            wal: later.meter.wal.saturating_sub(self.meter.wal) as f64,
+            log,
         }
     }
 }

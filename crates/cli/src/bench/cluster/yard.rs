@@ -177,7 +177,7 @@ impl Yard {
         self.write(&jobs, &|_, _| due, SocketAddr::from(([127, 0, 0, 1], 9))).await?;
         let store = store(&self.ground, &self.keyring, "alone").await?;
         self.ground.come_to_rest().await?;
-        let before = Reading::take(None, &self.ground.meter().await?);
+        let before = Reading::take(None, self.ground.meter().await?);
         let (began, mut claims) = (SystemClock.now(), Vec::new());
         loop {
             let claimed = store.claim_due(due, due, TOGETHER as u32).await?.claims;
@@ -205,7 +205,7 @@ impl Yard {
             store.settle(attempts.collect()).await?;
         }
         let settled = SystemClock.now();
-        let used = before.until(&Reading::take(None, &self.ground.meter().await?));
+        let used = self.used(&before, None).await?;
         store.leave().await?;
         self.account((due, due), count).await?;
         Ok(Alone { claimed: rate(count, began, claimed), settled: rate(count, claimed, settled), used })
@@ -232,12 +232,12 @@ impl Yard {
             }
             let in_time = SystemClock.now() + READY <= began;
             let last = due(began, count - 1);
-            let before = Reading::take(Some(&running), &self.ground.meter().await?);
+            let before = Reading::take(Some(&running), self.ground.meter().await?);
             while self.tallied().await? < tallied + u64::from(count) || self.claims().await? > 0 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             let settled = SystemClock.now();
-            let used = before.until(&Reading::take(Some(&running), &self.ground.meter().await?));
+            let used = self.used(&before, Some(&running)).await?;
             drop(running);
             self.forget(nodes).await?;
             self.account((began, last), count).await?;
@@ -247,6 +247,13 @@ impl Yard {
             lead *= 2;
         }
         bail!("the machine is too slow: {nodes} nodes and {count} jobs were never ready in time")
+    }
+
+    /// What was used since a reading.
+    async fn used(&self, before: &Reading, nodes: Option<&Nodes>) -> anyhow::Result<Used> {
+        let after = Reading::take(nodes, self.ground.meter().await?);
+        let log = self.ground.log_between(&before.meter, &after.meter).await?;
+        Ok(before.until(&after, log))
     }
 
     /// Waits until the leases of nodes that are gone have run out for all to see.

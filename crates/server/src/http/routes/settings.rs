@@ -36,6 +36,7 @@ pub(super) async fn settings(app: &App, call: &Call) -> Answered {
         "engine": {
             "horizon": time(engine.horizon),
             "batch": engine.batch,
+            "settleWithin": time(engine.settle_within),
             "longestNap": time(engine.longest_nap),
             "calls": engine.calls,
             "callsPerCollection": engine.calls_per_collection,

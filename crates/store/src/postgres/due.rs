@@ -1,0 +1,98 @@
+//! Due times: which job is to be asked next, in the order of time.
+//!
+//! The column `jobs.due_at` says when a job is due; the table `due` has the same, sorted. It is kept by hand and not as an
+//! index, because a column with an index makes every change of it write to all indexes of its table: a row of `jobs` has
+//! five. Here it is a small row and one entry, beside those of its time.
+//!
+//! Whoever changes the due time of a job holds on to the job's row, and to nothing here: [`forget`] before the change,
+//! [`enter`] after it. A claim, which knows both times, does it at once with [`Moves`].
+
+use super::fault::Outcome;
+use super::work::Work;
+
+/// Forgets when jobs are due. Their own rows still say it, and are changed next.
+pub(super) async fn forget(work: &Work<'_>, jobs: &[i64]) -> Outcome<()> {
+    work.execute(
+        "DELETE FROM due d USING jobs j
+         WHERE j.id = ANY($1) AND d.ahead = j.ahead AND d.due_at = j.due_at AND d.job_id = j.id",
+        &[&jobs],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Enters when jobs are due, as their own rows say it by now.
+pub(super) async fn enter(work: &Work<'_>, jobs: &[i64]) -> Outcome<()> {
+    work.execute(
+        "INSERT INTO due (ahead, due_at, job_id, shard)
+         SELECT ahead, due_at, id, shard FROM jobs WHERE id = ANY($1) AND due_at IS NOT NULL",
+        &[&jobs],
+    )
+    .await?;
+    Ok(())
+}
+
+/// [`forget`] for all jobs of a collection.
+pub(super) async fn forget_collection(work: &Work<'_>, collection: i64) -> Outcome<()> {
+    work.execute(
+        "DELETE FROM due d USING jobs j
+         WHERE j.collection_id = $1 AND j.deleted_at IS NULL
+           AND d.ahead = j.ahead AND d.due_at = j.due_at AND d.job_id = j.id",
+        &[&collection],
+    )
+    .await?;
+    Ok(())
+}
+
+/// [`enter`] for all jobs of a collection.
+pub(super) async fn enter_collection(work: &Work<'_>, collection: i64) -> Outcome<()> {
+    work.execute(
+        "INSERT INTO due (ahead, due_at, job_id, shard)
+         SELECT ahead, due_at, id, shard FROM jobs
+         WHERE collection_id = $1 AND deleted_at IS NULL AND due_at IS NOT NULL",
+        &[&collection],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Jobs that go from one due time to the next, or to none.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    ahead: Vec<bool>,
+    from: Vec<i64>,
+    to: Vec<Option<i64>>,
+    jobs: Vec<i64>,
+}
+
+impl Moves {
+    /// Notes where one goes.
+    pub(super) fn note(&mut self, job: i64, ahead: bool, from: i64, to: Option<i64>) {
+        self.ahead.push(ahead);
+        self.from.push(from);
+        self.to.push(to);
+        self.jobs.push(job);
+    }
+
+    /// Writes all of them.
+    pub(super) async fn write(&self, work: &Work<'_>) -> Outcome<()> {
+        if self.jobs.is_empty() {
+            return Ok(());
+        }
+        work.execute(
+            // A row that is changed stays on its page. Were it taken away and added, it would get a place that another
+            // job has left, on any page: two pages instead of one.
+            "WITH moves AS (
+               SELECT * FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::bigint[])
+                 AS move (ahead, due_from, due_to, job_id)),
+             gone AS (
+               DELETE FROM due d USING moves m
+               WHERE d.ahead = m.ahead AND d.due_at = m.due_from AND d.job_id = m.job_id AND m.due_to IS NULL)
+             UPDATE due d SET due_at = m.due_to FROM moves m
+             WHERE d.ahead = m.ahead AND d.due_at = m.due_from AND d.job_id = m.job_id AND m.due_to IS NOT NULL",
+            &[&self.ahead, &self.from, &self.to, &self.jobs],
+        )
+        .await?;
+        Ok(())
+    }
+}

@@ -107,7 +107,7 @@ impl Numbers {
             failed_settlements: Counter::default(),
             most,
             collections: Mutex::default(),
-            others: Arc::new(CollectionNumbers::new()),
+            others: Arc::new(CollectionNumbers::default()),
         }
     }
 
@@ -175,14 +175,14 @@ impl Numbers {
         if collections.len() >= self.most {
             return None;
         }
-        let numbers = Arc::new(CollectionNumbers::new());
+        let numbers = Arc::new(CollectionNumbers::default());
         collections.push((path.clone(), Arc::clone(&numbers)));
         Some(numbers)
     }
 }
 
-impl CollectionNumbers {
-    pub(crate) fn new() -> Self {
+impl Default for CollectionNumbers {
+    fn default() -> Self {
         Self {
             lateness: Histogram::new(Unit::Seconds, PATIENT),
             succeeded: Counter::default(),
@@ -190,7 +190,9 @@ impl CollectionNumbers {
             fates: Default::default(),
         }
     }
+}
 
+impl CollectionNumbers {
     /// What became of occurrences.
     pub fn fates(&self) -> impl Iterator<Item = (Fate, u64)> {
         Fate::ALL.into_iter().zip(self.fates.iter().map(Counter::get))

@@ -150,19 +150,16 @@ mod tests {
         }
     }
 
-    /// A claim that was called and went well.
+    /// The attempt of a claim, which has succeeded.
     fn ended(world: &World<'_>, claim: &Claim) -> Ended {
+        assert!(claim.ticket.begin());
         let begun = Begun {
             job: claim.job.clone(),
             execution: claim.execution.clone(),
             started_at: world.now,
             trace: None,
         };
-        Ended {
-            attempted: world.attempted(claim, true),
-            begun: Arc::new(begun),
-            collection: Arc::new(CollectionNumbers::new()),
-        }
+        Ended { attempted: world.attempted(claim, true), begun: Arc::new(begun), collection: Arc::default() }
     }
 
     /// Two attempts end, the second 4 ms after the first: how long after the first each was written, on simulated time.
@@ -187,11 +184,7 @@ mod tests {
         tokio::time::pause();
         let settler = tokio::spawn(settler.run());
         let start = Instant::now();
-        let send = |claim: &Claim| {
-            assert!(claim.ticket.begin());
-            let ended = ended(&world, claim);
-            assert!(attempts.send(ended).is_ok());
-        };
+        let send = |claim: &Claim| assert!(attempts.send(ended(&world, claim)).is_ok());
         send(&claims[0]);
         let later = async {
             sleep(Duration::from_millis(4)).await;
@@ -234,10 +227,9 @@ mod tests {
         let backend = Sqlite(TempDir::new().unwrap());
         let world = World::new(&backend).await;
         world.put("a", world.minutely()).await;
-        let claim = world.begin_one().await;
+        let claims = world.claim(0).await;
         let (attempts, attempted) = mpsc::unbounded_channel();
-        let ended = ended(&world, &claim);
-        assert!(attempts.send(ended).is_ok());
+        assert!(attempts.send(ended(&world, &claims[0])).is_ok());
         drop(attempts);
         let hour = Duration::from_secs(3600);
         let settler = Settler {

@@ -54,9 +54,7 @@ impl Settlement {
             return Ok(Told::Nothing);
         }
         // Where there is none, its job was deleted, which the ledger knows already; or this was settled before.
-        let Some(execution) = work.at_hand.execution(work.db, id)? else {
-            return Ok(Told::Nothing);
-        };
+        let Some(execution) = work.at_hand.execution(work.db, id)? else { return Ok(Told::Nothing) };
         let Touched { row: job, done_at } = match self.jobs.entry(execution.job_id) {
             btree_map::Entry::Occupied(touched) => touched.into_mut(),
             btree_map::Entry::Vacant(place) => {

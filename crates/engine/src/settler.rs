@@ -202,6 +202,7 @@ mod tests {
         let (_, written) = tokio::join!(later, written);
         drop(attempts);
         settler.await.unwrap();
+        // The next one stops it again.
         tokio::time::resume();
         written
     }

@@ -26,6 +26,7 @@
 //!         expected_at: "2027-03-01T00:00:00Z".parse().unwrap(),
 //!         tag: Uuid::new_v4(),
 //!         request_id: Uuid::new_v4(),
+//!         trace: None,
 //!     })
 //!     .await;
 //! println!("{}: {}", outcome.success, outcome.message);
@@ -65,6 +66,7 @@ mod service_bus;
 mod settings;
 mod storage_queue;
 mod tls;
+mod trace;
 mod xml;
 
 use std::sync::Arc;
@@ -80,6 +82,7 @@ pub use crate::{
     resolver::{MachineResolver, Resolver},
     service_bus::{Login, Namespace, ServiceBusSettings},
     settings::{ActionSettings, SettingsError},
+    trace::{Sampling, TraceContext},
 };
 
 use crate::{

@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use model::{Timestamp, Uuid, action::Call};
 
 use crate::http::uri;
+use crate::trace::TraceContext;
 
 /// One attempt to be made.
 #[derive(Clone, Copy)]
@@ -23,6 +24,8 @@ pub struct Order<'a> {
     pub tag: Uuid,
     /// New for every attempt.
     pub request_id: Uuid,
+    /// The call's span, where traces are made; HTTP targets are told of it.
+    pub trace: Option<TraceContext>,
 }
 
 /// Host and port of a call. Two calls with equal targets burden the same machine.

@@ -217,6 +217,7 @@ mod tests {
             expected_at: Timestamp::UNIX_EPOCH,
             tag: Uuid::nil(),
             request_id: Uuid::nil(),
+            trace: None,
         };
         runner.run(order).await
     }

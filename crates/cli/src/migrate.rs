@@ -126,9 +126,9 @@ fn config(options: &Options, file: &Path) -> anyhow::Result<Config> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = Flags {
         config: options.config.clone(),
-        listen: None,
         data: Some(folder.to_owned()),
         database: options.to.clone(),
+        ..Flags::default()
     };
     Ok(load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?)
 }

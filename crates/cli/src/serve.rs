@@ -22,6 +22,9 @@ pub(crate) struct Options {
     /// A PostgreSQL database in place of the embedded store; every server that names it is one of its nodes
     #[arg(long, value_name = "URL")]
     database: Option<String>,
+    /// Where to serve /metrics, instead of beside the API; such as 0.0.0.0:9042
+    #[arg(long, value_name = "ADDR")]
+    metrics_listen: Option<String>,
     /// A file of settings; `punctual config` prints all of them with their defaults
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -45,6 +48,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         listen: options.listen.clone(),
         data: options.data.clone(),
         database: options.database.clone(),
+        metrics_listen: options.metrics_listen.clone(),
     };
     let config = load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?;
     server::init_logging(&config)?;

@@ -38,6 +38,8 @@ const ROOMS: &[Room] = &[
     // Pure arithmetic of dates: whoever reads it needs to know jiff and nothing else. (serde is a feature, so that the
     // model can store drafts without a second set of the same types.)
     Room { name: "recurrence", folder: "recurrence", may_use: &[], outside: Only(&["jiff", "serde"]) },
+    // Counts; what is counted is told by whoever counts.
+    Room { name: "measure", folder: "measure", may_use: &[], outside: Only(&[]) },
     // Decisions take what they need as values: nothing to wait for, nothing to parse.
     Room {
         name: "model",
@@ -72,6 +74,7 @@ const ROOMS: &[Room] = &[
             ("access", "tokens, roles and notes are kept too"),
             ("model", "what is kept"),
             ("recurrence", "rules are part of what is kept"),
+            ("measure", "commits and reads are timed"),
         ],
         outside: AllBut(&[HTTP]),
     },
@@ -91,6 +94,7 @@ const ROOMS: &[Room] = &[
             ("store", "what is due is claimed and settled"),
             ("model", "the decisions"),
             ("recurrence", "when a job is due next"),
+            ("measure", "lateness and calls are counted"),
         ],
         outside: AllBut(&[HTTP, SQL]),
     },
@@ -107,6 +111,7 @@ const ROOMS: &[Room] = &[
             ("template", "import"),
             ("model", "the decisions"),
             ("recurrence", "previews of a rule"),
+            ("measure", "what was counted is told"),
         ],
         outside: AllBut(&[SQL]),
     },

@@ -7,9 +7,11 @@ use jiff::SignedDuration;
 use model::{Clock, Timestamp};
 use store::{Claim, Store};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
+
+use crate::Numbers;
 
 /// What the claimer needs.
 pub(crate) struct Claimer {
@@ -22,6 +24,7 @@ pub(crate) struct Claimer {
     /// No sleep is longer than this, so that a clock that was set is noticed.
     pub(crate) longest_nap: Duration,
     pub(crate) claims: mpsc::Sender<Claim>,
+    pub(crate) numbers: Arc<Numbers>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -53,6 +56,7 @@ impl Claimer {
                     next
                 }
                 Err(error) => {
+                    self.numbers.failed_claims.count();
                     // Once is enough: a store that is away for an hour must not fill the log.
                     if !std::mem::replace(&mut troubled, true) {
                         error!(%error, "cannot claim what is due; trying again");
@@ -73,7 +77,16 @@ impl Claimer {
     async fn claim(&self) -> store::Result<Next> {
         let now = self.clock.now();
         let until = later(now, self.horizon);
+        let began = Instant::now();
         let claimed = self.store.claim_due(now, until, self.batch).await?;
+        self.numbers.claims.time(began.elapsed());
+        if !claimed.claims.is_empty() {
+            self.numbers.claimed.add(claimed.claims.len() as u64);
+        }
+        // Of what there is more of, the soonest is not known: it is due about when the last that was claimed is.
+        let last = claimed.claims.last().filter(|_| claimed.more);
+        let last = last.and_then(|claim| claim.execution.wake_at);
+        self.numbers.note_unclaimed(last.or(claimed.next_at));
         for claim in claimed.claims {
             // Nobody listens only when we are stopping; the store hands these out again.
             if self.claims.send(claim).await.is_err() {

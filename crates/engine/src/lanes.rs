@@ -32,6 +32,8 @@ pub(crate) struct Lanes<C, T, I> {
     bounds: Bounds,
     running: usize,
     waiting: HashMap<Lane<C, T>, VecDeque<I>>,
+    /// How many items that are.
+    count: usize,
     /// Lanes that have items and are not parked, each once.
     ready: VecDeque<Lane<C, T>>,
     collections: HashMap<C, Room<C, T>>,
@@ -57,6 +59,7 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
             bounds,
             running: 0,
             waiting: HashMap::new(),
+            count: 0,
             ready: VecDeque::new(),
             collections: HashMap::new(),
             targets: HashMap::new(),
@@ -67,6 +70,7 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
     pub(crate) fn push(&mut self, lane: Lane<C, T>, item: I) {
         let items = self.waiting.entry(lane.clone()).or_default();
         items.push_back(item);
+        self.count += 1;
         // A lane that had items is ready or parked already.
         if items.len() == 1 {
             self.ready.push_back(lane);
@@ -99,6 +103,7 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
             } else {
                 self.ready.push_back(lane.clone());
             }
+            self.count -= 1;
             target.running += 1;
             collection.running += 1;
             self.running += 1;
@@ -121,14 +126,14 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
     }
 
     /// How many items wait.
-    #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.values().map(VecDeque::len).sum()
+        self.count
     }
 
     /// Takes out all that waits.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = I> + '_ {
         self.ready.clear();
+        self.count = 0;
         for room in self.targets.values_mut().map(|room| &mut room.parked) {
             room.clear();
         }
@@ -247,6 +252,7 @@ mod tests {
             lanes.done(&lane);
         }
         assert_eq!((lanes.running(), lanes.waiting()), (0, 0));
+        assert!(lanes.waiting.is_empty());
         assert!(lanes.targets.is_empty() && lanes.collections.is_empty());
     }
 }

@@ -12,7 +12,7 @@
 //! The claimer looks a horizon ahead, in batches; the dispatcher holds only those few seconds in memory, however many
 //! jobs are stored. Retries, error actions and runs asked for by hand enter at the same claim.
 //!
-//! Who wants to see it at work is handed an [`UnderWay`]: the attempts of this moment, and word of each.
+//! Who wants to see it at work hands it a [`Watched`]: the attempts of this moment and word of each, and what is counted.
 //!
 //! # Stopping
 //!
@@ -26,13 +26,14 @@ mod cleaner;
 mod clock;
 mod dispatcher;
 mod lanes;
+mod numbers;
 mod settler;
 mod under_way;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use actions::Runner;
+use actions::{Runner, Sampling};
 use model::Clock;
 use store::Store;
 use tokio::sync::mpsc;
@@ -42,7 +43,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub use clock::{SimulatedClock, SystemClock};
+pub use dispatcher::occurrence_span;
 pub use lanes::Bounds;
+pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use under_way::{Begun, UnderWay, Word};
 
 /// What an operator may change.
@@ -64,6 +67,8 @@ pub struct Settings {
     pub history_per_job: u32,
     /// How long a stop waits for calls in flight.
     pub drain: Duration,
+    /// Which occurrences are traced; `None` where nobody wants traces.
+    pub traces: Option<Sampling>,
 }
 
 impl Default for Settings {
@@ -77,8 +82,18 @@ impl Default for Settings {
             keep: Duration::from_secs(60 * 86_400),
             history_per_job: 1000,
             drain: Duration::from_secs(25),
+            traces: None,
         }
     }
+}
+
+/// What whoever watches an engine sees.
+#[derive(Debug, Clone, Default)]
+pub struct Watched {
+    /// The attempts of this moment.
+    pub under_way: Arc<UnderWay>,
+    /// What was counted.
+    pub numbers: Arc<Numbers>,
 }
 
 /// A running engine.
@@ -97,17 +112,18 @@ impl Engine {
         clock: Arc<dyn Clock>,
         settings: Settings,
     ) -> Self {
-        Self::start_watched(store, runner, clock, settings, Arc::default())
+        Self::start_watched(store, runner, clock, settings, Watched::default())
     }
 
-    /// The same; what is under way can be seen in `under_way`.
+    /// The same; what it does can be seen in `watched`.
     pub fn start_watched(
         store: Arc<dyn Store>,
         runner: Arc<dyn Runner>,
         clock: Arc<dyn Clock>,
         settings: Settings,
-        under_way: Arc<UnderWay>,
+        watched: Watched,
     ) -> Self {
+        let Watched { under_way, numbers } = watched;
         let stop = CancellationToken::new();
         let batch = settings.batch as usize;
         // A full channel makes the claimer wait: what is due in the next seconds is bounded, not what is stored.
@@ -120,6 +136,7 @@ impl Engine {
             batch: settings.batch,
             longest_nap: settings.longest_nap,
             claims,
+            numbers: numbers.clone(),
             stop: stop.clone(),
         };
         let dispatcher = dispatcher::Dispatcher {
@@ -128,9 +145,11 @@ impl Engine {
             store: store.clone(),
             bounds: settings.bounds,
             longest_nap: settings.longest_nap,
+            traces: settings.traces,
             claims: claimed,
             attempts,
             under_way: under_way.clone(),
+            numbers: numbers.clone(),
             stop: stop.clone(),
         };
         let settler = settler::Settler {
@@ -139,6 +158,7 @@ impl Engine {
             batch,
             within: settings.settle_within,
             under_way,
+            numbers,
         };
         let cleaner = cleaner::Cleaner {
             store,

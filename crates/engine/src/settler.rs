@@ -6,18 +6,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::Overlap;
-use store::{Attempted, Store};
+use model::{Attempt, Fate, Overlap};
+use store::{Attempted, Settlement, Store};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
+use crate::numbers::{CollectionNumbers, Numbers};
 use crate::under_way::{Begun, UnderWay};
 
 /// An attempt that has ended.
 pub(crate) struct Ended {
     pub(crate) attempted: Attempted,
     pub(crate) begun: Arc<Begun>,
+    pub(crate) collection: Arc<CollectionNumbers>,
 }
 
 /// What the settler needs.
@@ -29,6 +31,7 @@ pub(crate) struct Settler {
     /// How long an attempt may wait for others that are written with it.
     pub(crate) within: Duration,
     pub(crate) under_way: Arc<UnderWay>,
+    pub(crate) numbers: Arc<Numbers>,
 }
 
 /// So many attempts wait for no others: more would hardly make each of them cheaper.
@@ -46,21 +49,34 @@ impl Settler {
             let mut troubled = false;
             let attempts = || ended.iter().map(|ended: &Ended| ended.attempted.clone()).collect();
             // What was called must be written down, however long the store is away.
-            while let Err(error) = self.store.settle(attempts()).await {
+            let began = Instant::now();
+            let settlements = loop {
+                let error = match self.store.settle(attempts()).await {
+                    Ok(settlements) => break settlements,
+                    Err(error) => error,
+                };
+                self.numbers.failed_settlements.count();
                 if !std::mem::replace(&mut troubled, true) {
                     error!(%error, attempts = ended.len(), "cannot settle; trying again");
                 }
                 sleep(BREATHER).await;
-            }
+            };
+            self.numbers.settlements.time(began.elapsed());
+            self.numbers.settled.add(ended.len() as u64);
             if troubled {
                 info!(attempts = ended.len(), "settled after all");
             }
             // Only now: whoever hears of it and asks shall find it.
-            for Ended { attempted, begun } in ended.drain(..) {
-                self.under_way.tell_end(&begun, &attempted.attempt);
+            for (Ended { attempted, begun, collection }, settlement) in ended.drain(..).zip(settlements) {
+                if let Settlement::Done(fate) = settlement {
+                    collection.settle(fate);
+                    log(&begun, &attempted.attempt, fate);
+                }
+                self.under_way.tell_end(&begun, &attempted.attempt, settlement);
             }
         }
     }
+
     /// Waits for more to write, as long as it is worth it and nobody waits for what is there.
     async fn gather(&mut self, ended: &mut Vec<Ended>) {
         if self.within.is_zero() {
@@ -89,6 +105,30 @@ impl Ended {
     }
 }
 
+/// One line for every occurrence that is done with. Its target is a name of its own, so that a filter can leave it out
+/// or pick it alone.
+fn log(begun: &Begun, attempt: &Attempt, fate: Fate) {
+    let (collection, execution) = (&begun.job.collection, &begun.execution);
+    let started_at = execution.started_at.unwrap_or(begun.started_at);
+    info!(
+        target: "occurrence",
+        subscription = collection.subscription,
+        resource_group = collection.group,
+        collection = collection.name,
+        job = begun.job.name,
+        execution = %execution.tag.simple(),
+        cause = execution.cause.name(),
+        scheduled = %execution.occurrence.at,
+        lateness_ms = execution.occurrence.at.duration_until(started_at).as_millis() as i64,
+        duration_ms = started_at.duration_until(attempt.ended_at).as_millis() as i64,
+        attempts = execution.attempt + 1,
+        error_action = execution.depth > 0,
+        outcome = if attempt.outcome.success { "succeeded" } else { "failed" },
+        status = fate.name(),
+        message = attempt.outcome.message,
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use model::{Definition, Timestamp};
@@ -110,6 +150,18 @@ mod tests {
         }
     }
 
+    /// The attempt of a claim, which has succeeded.
+    fn ended(world: &World<'_>, claim: &Claim) -> Ended {
+        assert!(claim.ticket.begin());
+        let begun = Begun {
+            job: claim.job.clone(),
+            execution: claim.execution.clone(),
+            started_at: world.now,
+            trace: None,
+        };
+        Ended { attempted: world.attempted(claim, true), begun: Arc::new(begun), collection: Arc::default() }
+    }
+
     /// Two attempts end, the second 4 ms after the first: how long after the first each was written, on simulated time.
     async fn written_after(overlap: Overlap, within: Duration) -> Vec<Duration> {
         let backend = Sqlite(TempDir::new().unwrap());
@@ -127,17 +179,12 @@ mod tests {
             batch: 1000,
             within,
             under_way: under_way.clone(),
+            numbers: Arc::default(),
         };
         tokio::time::pause();
         let settler = tokio::spawn(settler.run());
         let start = Instant::now();
-        let send = |claim: &Claim| {
-            assert!(claim.ticket.begin());
-            let begun =
-                Begun { job: claim.job.clone(), execution: claim.execution.clone(), started_at: world.now };
-            let ended = Ended { attempted: world.attempted(claim, true), begun: Arc::new(begun) };
-            assert!(attempts.send(ended).is_ok());
-        };
+        let send = |claim: &Claim| assert!(attempts.send(ended(&world, claim)).is_ok());
         send(&claims[0]);
         let later = async {
             sleep(Duration::from_millis(4)).await;
@@ -180,12 +227,9 @@ mod tests {
         let backend = Sqlite(TempDir::new().unwrap());
         let world = World::new(&backend).await;
         world.put("a", world.minutely()).await;
-        let claim = world.begin_one().await;
+        let claims = world.claim(0).await;
         let (attempts, attempted) = mpsc::unbounded_channel();
-        let begun =
-            Begun { job: claim.job.clone(), execution: claim.execution.clone(), started_at: world.now };
-        let ended = Ended { attempted: world.attempted(&claim, true), begun: Arc::new(begun) };
-        assert!(attempts.send(ended).is_ok());
+        assert!(attempts.send(ended(&world, &claims[0])).is_ok());
         drop(attempts);
         let hour = Duration::from_secs(3600);
         let settler = Settler {
@@ -194,6 +238,7 @@ mod tests {
             batch: 1000,
             within: hour,
             under_way: Arc::default(),
+            numbers: Arc::default(),
         };
         tokio::time::pause();
         let start = Instant::now();

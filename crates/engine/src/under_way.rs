@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use actions::TraceContext;
 use model::{Attempt, Execution, Timestamp};
-use store::ClaimedJob;
+use store::{ClaimedJob, Settlement};
 use tokio::sync::broadcast;
 
 /// How much word is kept for those who listen slowly: a second of a busy scheduler.
@@ -23,6 +24,8 @@ pub struct Begun {
     pub execution: Execution,
     /// When.
     pub started_at: Timestamp,
+    /// The span of the call, where traces are made.
+    pub trace: Option<TraceContext>,
 }
 
 impl Begun {
@@ -40,7 +43,7 @@ pub enum Word {
     /// It has begun.
     Begun(Arc<Begun>),
     /// It has ended, and what came of it is written.
-    Ended(Arc<Begun>, Arc<Attempt>),
+    Ended(Arc<Begun>, Arc<Attempt>, Settlement),
 }
 
 /// See the module.
@@ -97,9 +100,9 @@ impl UnderWay {
     }
 
     /// An attempt has ended and is written.
-    pub(crate) fn tell_end(&self, begun: &Arc<Begun>, attempt: &Attempt) {
+    pub(crate) fn tell_end(&self, begun: &Arc<Begun>, attempt: &Attempt, settlement: Settlement) {
         if self.is_watched() {
-            let _ = self.word.send(Word::Ended(begun.clone(), Arc::new(attempt.clone())));
+            let _ = self.word.send(Word::Ended(begun.clone(), Arc::new(attempt.clone()), settlement));
         }
     }
 

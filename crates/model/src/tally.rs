@@ -57,6 +57,17 @@ impl Tally {
         }
     }
 
+    /// How many occurrences had this fate.
+    pub fn of(&self, fate: Fate) -> u64 {
+        match fate {
+            Fate::Ran => self.ran,
+            Fate::RanLate => self.ran_late,
+            Fate::Faulted => self.faulted,
+            Fate::Skipped => self.skipped,
+            Fate::Missed => self.missed,
+        }
+    }
+
     /// Adds what another has counted.
     pub fn add(&mut self, other: &Self) {
         self.ran += other.ran;

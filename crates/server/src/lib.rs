@@ -13,12 +13,15 @@ pub mod guard;
 pub mod http;
 pub mod keys;
 pub mod live;
+pub mod metrics;
+pub mod notices;
 mod openapi;
 mod portal;
 pub mod problem;
 pub mod rates;
 mod serve;
 mod stores;
+pub mod traces;
 mod transport;
 
 pub use serve::{Options, init_logging, make_token, serve};

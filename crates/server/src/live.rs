@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::UnderWay;
+use engine::{Numbers, Watched};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
@@ -46,8 +46,8 @@ pub struct Change {
 /// See the module.
 #[derive(Debug)]
 pub struct Live {
-    /// The attempts of this moment; the engine is started with it.
-    pub under_way: Arc<UnderWay>,
+    /// The attempts of this moment, and what was counted; the engine is started with it.
+    pub watched: Watched,
     changes: broadcast::Sender<Change>,
     watchers: Arc<Semaphore>,
     stop: CancellationToken,
@@ -56,7 +56,7 @@ pub struct Live {
 impl Default for Live {
     fn default() -> Self {
         Self {
-            under_way: Arc::default(),
+            watched: Watched::default(),
             changes: broadcast::Sender::new(KEPT),
             watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
             stop: CancellationToken::new(),
@@ -65,6 +65,12 @@ impl Default for Live {
 }
 
 impl Live {
+    /// With so many collections that are counted by themselves.
+    pub fn counting(collections: usize) -> Self {
+        let numbers = Arc::new(Numbers::new(collections));
+        Self { watched: Watched { numbers, ..Watched::default() }, ..Self::default() }
+    }
+
     /// Tells of a change; `id` is asked for only where somebody listens.
     pub fn tell(&self, kind: ChangeKind, id: impl FnOnce() -> String) {
         if self.changes.receiver_count() > 0 {

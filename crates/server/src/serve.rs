@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::{Note, Token};
-use actions::Actions;
+use actions::{ActionSettings, Actions, EgressSettings};
 use anyhow::{Context, anyhow, bail};
 use engine::{Engine, SystemClock};
 use model::Clock;
@@ -13,6 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -21,7 +22,10 @@ use crate::app::register::NewToken;
 use crate::app::{App, Trials};
 use crate::config::{Config, LogFormat};
 use crate::guard::Guard;
+use crate::http::Hosts;
+use crate::notices::Notifier;
 use crate::stores::{self, Opened};
+use crate::traces::{self, Exporter, Traces};
 use crate::transport::Transport;
 use crate::{VERSION, demo, http};
 
@@ -75,18 +79,26 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
+    let watching = match config.metrics.listen.filter(|_| config.metrics.enabled) {
+        Some(listen) => {
+            let bound = TcpListener::bind(listen).await;
+            Some(bound.with_context(|| format!("metrics.listen: cannot listen on {listen}"))?)
+        }
+        None => None,
+    };
     // The port may have been left to the machine.
     config.listen = address;
 
     let mut app = App::configured(&config, store.clone(), clock.clone()).with_keys(source);
     app.guard = guard.clone();
     app.trials = Some(Arc::new(Trials::new(runner.clone())));
+    let exporter = export_traces(&config, &mut app)?;
     if options.demo {
         demo::fill(&app, address).await?;
     }
     let live = app.live.clone();
-    let under_way = live.under_way.clone();
-    let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), under_way);
+    let watched = live.watched.clone();
+    let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), watched);
 
     let (keys, sealed) = (app.keys.clone(), store.clone());
     // It only brings forward what the next start would do: it ends wherever it stands.
@@ -98,6 +110,8 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let teller = tokio::spawn(async move { tell_denials(&watch.0, &*told, &*watch.1).await });
 
     let stop = CancellationToken::new();
+    let notifier = Notifier::start(app.clone(), stop.clone());
+    let watching = watching.map(|listener| serve_watching(listener, app.clone(), &stop)).transpose()?;
     let transport = Transport::new(http::router(app), bounds, certificates.as_ref())?;
     let server = tokio::spawn(transport.serve(listener, stop.clone()));
     let scheme = if certificates.is_some() { "https" } else { "http" };
@@ -129,12 +143,17 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     if let Err(error) = store.leave().await {
         warn!(%error, "could not say goodbye; others take over when the lease has run out");
     }
+    if let Some(exporter) = exporter {
+        exporter.stop().await;
+    }
     stop.cancel();
     // Callers that keep a connection open do not keep us for long.
     server.await?;
     if let Some(renewer) = renewer {
         renewer.abort();
     }
+    notifier.inspect(JoinHandle::abort);
+    watching.inspect(JoinHandle::abort);
     resealer.abort();
     forgetter.abort();
     info!(all_ended, "stopped");
@@ -165,6 +184,37 @@ fn connections(config: &Config) -> usize {
         );
     }
     usize::try_from(room).unwrap_or(usize::MAX)
+}
+
+/// Serves those who watch at an address of their own.
+fn serve_watching(
+    listener: TcpListener,
+    mut app: App,
+    stop: &CancellationToken,
+) -> anyhow::Result<JoinHandle<std::io::Result<()>>> {
+    let address = listener.local_addr()?;
+    app.hosts = Hosts::of(address, &app.config.api.hosts);
+    info!(%address, "metrics are served");
+    let stopped = stop.clone().cancelled_owned();
+    let server = axum::serve(listener, http::watching_router(app)).with_graceful_shutdown(stopped);
+    Ok(tokio::spawn(server.into_future()))
+}
+
+/// Sends traces to the collector, if there is one.
+fn export_traces(config: &Config, app: &mut App) -> anyhow::Result<Option<Exporter>> {
+    let Some(sampling) = config.traces.sampling() else { return Ok(None) };
+    // Whom jobs may call does not bind the operator.
+    let settings = ActionSettings { egress: EgressSettings::default(), ..config.actions()? };
+    let runner = Arc::new(Actions::new(settings, app.clock.clone())?);
+    let (traces, spans) = Traces::new(sampling);
+    app.traces = Some(traces.clone());
+    let to = traces::Settings {
+        endpoint: format!("{}/v1/traces", config.traces.endpoint),
+        headers: config.traces.headers.clone(),
+        node: config.node.clone(),
+    };
+    let under_way = &app.live.watched.under_way;
+    Ok(Some(Exporter::start(to, traces, spans, under_way, runner, app.clock.clone())))
 }
 
 /// Makes a token in the store itself, in the name of `local`: the first one, or one for whoever has lost all.

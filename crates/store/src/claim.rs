@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use model::{Attempt, CollectionPath, Definition, Execution, Timestamp};
+use model::{Attempt, CollectionPath, Definition, Execution, Fate, Timestamp};
 
 use crate::lease::Lease;
 
@@ -57,6 +57,17 @@ pub struct Attempted {
     pub attempt: Attempt,
     /// The ticket that it was begun with: it tells by which right.
     pub ticket: Ticket,
+}
+
+/// What an attempt led to, as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settlement {
+    /// The occurrence is done with.
+    Done(Fate),
+    /// Another attempt follows, or the error action.
+    Again,
+    /// Nothing: it was settled before, its job is gone, or its lease was lost and its successor counts.
+    Nothing,
 }
 
 /// The right to make one call, which a change of the job takes away as long as it is not used.

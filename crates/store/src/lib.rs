@@ -33,6 +33,7 @@ mod known;
 mod lease;
 mod moving;
 mod node;
+mod numbers;
 mod postgres;
 mod register;
 mod rows;
@@ -54,13 +55,14 @@ use model::{
 };
 
 pub use bell::Bell;
-pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Ticket};
+pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Settlement, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
 pub use moving::{
     Compared, MoveEnd, MoveFault, MoveKeys, MovePlan, MoveSettings, MoveStep, Sum, plan_move, run_move,
     undo_move,
 };
 pub use node::Node;
+pub use numbers::StoreNumbers;
 pub use postgres::{
     DatabaseFault, DatabaseInspection, DatabaseSchema, LogPart, Meter, PostgresSettings, PostgresStore,
     TrialGround, inspect as inspect_database,
@@ -343,6 +345,9 @@ pub trait Store: Register {
     /// Rings after every change that may make something due earlier.
     fn bell(&self) -> &Bell;
 
+    /// What it counts of itself.
+    fn numbers(&self) -> &StoreNumbers;
+
     /// The subscriptions in which there is a group, sorted in any case.
     async fn subscriptions(&self, page: Page) -> Result<Vec<String>>;
 
@@ -464,8 +469,8 @@ pub trait Store: Register {
     /// Claims what is due until an instant, at most so many executions: durable when this answers.
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed>;
 
-    /// Writes what attempts led to, all of them in one transaction.
-    async fn settle(&self, attempts: Vec<Attempted>) -> Result<()>;
+    /// Writes what attempts led to, all of them in one transaction; and tells it, in the order of the attempts.
+    async fn settle(&self, attempts: Vec<Attempted>) -> Result<Vec<Settlement>>;
 
     /// Gives claims back that were not begun, so that they are handed out again.
     async fn release(&self, executions: Vec<ExecutionId>) -> Result<()>;

@@ -31,14 +31,14 @@ impl Tallies {
 
     /// Takes what a change has counted that went well.
     pub(crate) fn take(&mut self, counted: &mut Self) {
-        for (minute, tally) in counted.drain() {
+        for (minute, tally) in std::mem::take(&mut counted.0) {
             self.0.entry(minute).or_default().add(&tally);
         }
     }
 
-    /// All of it, oldest first.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (i64, Tally)> + use<> {
-        std::mem::take(&mut self.0).into_iter()
+    /// All of it by minute, oldest first.
+    pub(crate) fn minutes(&self) -> impl Iterator<Item = (i64, &Tally)> {
+        self.0.iter().map(|(minute, tally)| (*minute, tally))
     }
 
     fn at(&mut self, at: Timestamp) -> &mut Tally {

@@ -23,10 +23,11 @@ static JOB_ID: HeaderName = HeaderName::from_static("x-ms-scheduler-jobid");
 static COLLECTION_ID: HeaderName = HeaderName::from_static("x-ms-scheduler-jobcollectionid");
 static EXPECTED_AT: HeaderName = HeaderName::from_static("x-ms-scheduler-expected-execution-time");
 static TAG: HeaderName = HeaderName::from_static("x-ms-execution-tag");
+static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 
-/// The headers that we add, `User-Agent`, `Authorization` and `Host`, and three of a signature.
-const OWN_HEADERS: usize = 11;
+/// The headers that we add, `User-Agent`, `Authorization` and `Host`, three of a signature, and one of a trace.
+const OWN_HEADERS: usize = 12;
 
 /// What comes from the scheduler and not from the action.
 pub(crate) struct Own<'a> {
@@ -68,6 +69,12 @@ pub(crate) fn build(
     let tag = order.tag.simple().encode_lower(&mut tag);
     headers.insert(&TAG, text(tag)?);
     headers.insert(&REQUEST_ID, text(order.request_id.hyphenated().encode_lower(&mut [0; 36]))?);
+    // Whoever sends one of their own has a trace of their own.
+    if let Some(trace) = &order.trace
+        && !headers.contains_key(&TRACEPARENT)
+    {
+        headers.insert(&TRACEPARENT, text(&trace.to_string())?);
+    }
 
     let body = match &action.body {
         Some(body) if hop.with_body => Bytes::copy_from_slice(body.as_bytes()),

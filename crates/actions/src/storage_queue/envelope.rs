@@ -108,6 +108,7 @@ mod tests {
             expected_at: "2015-09-10T00:00:00Z".parse().unwrap(),
             tag: "e927cf76d24da9625608248ce654cfa7".parse().unwrap(),
             request_id: "3c4b84e2-aee5-43ac-913e-c05c8827ac41".parse().unwrap(),
+            trace: None,
         };
         text(&order, message, delivery)
     }

@@ -91,6 +91,7 @@ async fn order(actions: &Actions, call: &Call) -> Outcome {
         expected_at: "2027-03-01T12:30:00Z".parse().expect("a timestamp"),
         tag: TAG.parse::<Uuid>().expect("a tag"),
         request_id: REQUEST_ID.parse::<Uuid>().expect("an id"),
+        trace: None,
     };
     actions.run(order).await
 }

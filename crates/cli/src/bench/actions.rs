@@ -281,6 +281,7 @@ async fn attempt(actions: &Actions, call: &Call, number: u32) -> anyhow::Result<
         expected_at: SystemClock.now(),
         tag: id,
         request_id: id,
+        trace: None,
     };
     let outcome = actions.run(order).await;
     if !outcome.success {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use actions::{ActionSettings, Actions};
 use anyhow::{Context, bail};
 use axum::body::Body;
-use engine::{Engine, Settings, SystemClock, UnderWay};
+use engine::{Engine, Settings, SystemClock, Watched};
 use http::Request;
 use jiff::SignedDuration;
 use model::{Clock, Timestamp};
@@ -90,10 +90,9 @@ async fn fire(
     clock: Arc<dyn Clock>,
 ) -> anyhow::Result<()> {
     target.expect(occurrences as usize);
-    let under_way = Arc::new(UnderWay::default());
-    let mut word = under_way.listen();
-    let engine =
-        Engine::start_watched(world.store(), Arc::new(runner), clock, Settings::default(), under_way);
+    let watched = Watched::default();
+    let mut word = watched.under_way.listen();
+    let engine = Engine::start_watched(world.store(), Arc::new(runner), clock, Settings::default(), watched);
     // One word for each beginning and each end, the latter when it is written.
     let mut heard = 0;
     while heard < 2 * u64::from(occurrences) {

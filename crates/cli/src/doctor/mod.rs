@@ -112,6 +112,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         listen: options.listen.clone(),
         data: options.data.clone(),
         database: options.database.clone(),
+        ..Flags::default()
     };
     let loaded = load(&flags, std::env::vars());
     let mut findings = configuration::look(&loaded, options.config.as_deref());

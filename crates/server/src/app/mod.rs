@@ -28,8 +28,10 @@ use crate::guard::{Caller, Guard};
 use crate::http::Hosts;
 use crate::keys::{Keys, Source};
 use crate::live::Live;
+use crate::metrics::{Requests, Survey};
 use crate::problem::Problem;
 use crate::rates::Budget;
+use crate::traces::Traces;
 
 /// What every use-case needs.
 #[derive(Clone)]
@@ -50,6 +52,12 @@ pub struct App {
     pub enum_case: EnumCase,
     /// What happens now.
     pub live: Arc<Live>,
+    /// What the API was asked.
+    pub requests: Arc<Requests>,
+    /// What the store was asked for metrics.
+    pub survey: Arc<Survey>,
+    /// Where spans are handed in; `None` where nobody wants traces.
+    pub traces: Option<Arc<Traces>>,
     /// The names under which it is served.
     pub hosts: Hosts,
     /// Who makes calls to try out; `None` where nobody does.
@@ -78,7 +86,10 @@ impl App {
             job_bytes: config.limits.job,
             budget: config.budget(),
             enum_case: config.api.enum_case.into(),
-            live: Arc::default(),
+            live: Arc::new(Live::counting(config.metrics.collections)),
+            requests: Arc::default(),
+            survey: Arc::default(),
+            traces: None,
             hosts: Hosts::of(config.listen, &config.api.hosts),
             trials: None,
             config: Arc::new(config.clone()),

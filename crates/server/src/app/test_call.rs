@@ -80,6 +80,7 @@ impl App {
             expected_at: now,
             tag: Uuid::new_v4(),
             request_id: Uuid::new_v4(),
+            trace: None,
         };
         let outcome = trials.runner.run(order).await;
         let took = Duration::try_from(now.duration_until(self.clock.now())).unwrap_or_default();

@@ -19,6 +19,8 @@ pub struct Flags {
     pub data: Option<PathBuf>,
     /// `--database`.
     pub database: Option<String>,
+    /// `--metrics-listen`.
+    pub metrics_listen: Option<String>,
 }
 
 /// A setting that is wrong: which, where it was set, and what is allowed.
@@ -100,6 +102,9 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
     if let Some(database) = &flags.database {
         set(&mut settings, "database", Value::String(database.clone()));
     }
+    if let Some(listen) = &flags.metrics_listen {
+        set(&mut settings, "metrics.listen", Value::String(listen.clone()));
+    }
     let mut config = typed_config(settings)?;
     let key = variables.into_iter().find(|(name, _)| name == KEY_VARIABLE);
     config.secrets.key = key.map(|(_, keys)| Secret::new(keys));
@@ -134,6 +139,8 @@ fn merge(under: &mut Table, over: Table, prefix: &str, place: &str) -> Result<()
             (Some(Value::Table(_)), _) => {
                 return Err(fault(&path, format!("this is a section, not a setting (set in {place})")));
             }
+            // 1 is as good as 1.0.
+            (Some(Value::Float(slot)), Value::Integer(whole)) => *slot = whole as f64,
             (Some(slot), value) => {
                 if slot.type_str() != value.type_str() {
                     let (wanted, given) = (slot.type_str(), value.type_str());
@@ -162,6 +169,11 @@ fn typed(name: &str, text: &str, default: &Value) -> Result<Value, ConfigFault> 
             .parse()
             .map(Value::Boolean)
             .map_err(|_| fault(name, format!("\"{text}\" is neither true nor false"))),
+        Value::Float(_) => text
+            .trim()
+            .parse()
+            .map(Value::Float)
+            .map_err(|_| fault(name, format!("\"{text}\" is not a number"))),
         // No entry of any list has a comma in it.
         Value::Array(_) => {
             let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
@@ -359,6 +371,20 @@ mod tests {
         );
     }
 
+    const RULE: &str =
+        "[[notifications]]\nname = \"ops\"\nwhen = \"late\"\nafter = \"1m\"\nuri = \"http://h.test/\"\n";
+
+    #[test]
+    fn rules_are_read() {
+        let config = with_file(RULE).expect("valid");
+        let [rule] = &config.notifications[..] else { panic!("one rule") };
+        assert_eq!(
+            (&*rule.name, rule.trouble),
+            ("ops", crate::config::Trouble::Late(Duration::from_secs(60)))
+        );
+        assert!(!format!("{rule:?}").contains("h.test"), "an address may hold a key");
+    }
+
     #[test]
     fn faults_name_the_setting() {
         for (fault, parts) in [
@@ -386,6 +412,27 @@ mod tests {
             (with_file("[storage-queue.accounts]\na = 5\n"), &["storage-queue.accounts.a", "string"]),
             (with_file("[log]\nformat = \"xml\"\n"), &["log.format", "text"]),
             (with_file("[engine]\nbatch = -1\n"), &["engine.batch"]),
+            (with(&[("PUNCTUAL_METRICS_LISTEN", "9042")]), &["metrics.listen", "9042", "127.0.0.1:9042"]),
+            (with(&[("PUNCTUAL_METRICS_ENABLED", "on")]), &["PUNCTUAL_METRICS_ENABLED", "true nor false"]),
+            (with(&[("PUNCTUAL_TRACES_ENDPOINT", "localhost")]), &["traces.endpoint", "localhost", "4318"]),
+            (with(&[("PUNCTUAL_TRACES_SAMPLE_RATIO", "all")]), &["PUNCTUAL_TRACES_SAMPLE_RATIO", "number"]),
+            (with_file("[traces]\nsample-ratio = 2\n"), &["traces.sample-ratio", "from 0 to 1"]),
+            (with(&[("PUNCTUAL_TRACES_HEADERS", "=x")]), &["traces.headers", "name=value"]),
+            (
+                with_file(&RULE.replace("\"late\"", "\"sometimes\"")),
+                &["notifications", "sometimes", "no-success-for"],
+            ),
+            (
+                with_file(&RULE.replace("after = \"1m\"\n", "")),
+                &["notifications", "rule 1", "after", "missing"],
+            ),
+            (with_file(&RULE.replace("1m", "soon")), &["notifications", "after", "soon", "such as"]),
+            (with_file(&RULE.replace("late", "no-success-for")), &["notifications", "collection", "given"]),
+            (with_file(&RULE.replace("late", "faulted")), &["notifications", "after", "means nothing"]),
+            (with_file(&RULE.replace("http:", "ftp:")), &["notifications", "uri", "https://"]),
+            (with_file(&RULE.replace("ops", "o p s")), &["notifications", "name", "o p s", "letters"]),
+            (with_file(&format!("{RULE}{RULE}")), &["notifications", "rule 2", "ops"]),
+            (with_file(&RULE.replace("uri", "url")), &["notifications", "url"]),
             (with(&[("PUNCTUAL_API_ENUM_CASE", "camel")]), &["api.enum-case", "azure", "pascal"]),
             (with(&[("PUNCTUAL_API_WRITES", "0")]), &["api.writes", "nonzero"]),
         ] {

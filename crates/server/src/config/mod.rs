@@ -8,10 +8,13 @@ mod auth;
 mod database;
 pub(crate) mod duration;
 mod layers;
+mod metrics;
+mod notifications;
 mod oauth;
 mod queues;
 mod secrets;
 mod serving;
+mod traces;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -28,10 +31,13 @@ use crate::rates::Budget;
 pub use auth::{Auth, Oidc};
 pub use database::DatabaseUrl;
 pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
+pub use metrics::Metrics;
+pub use notifications::{Notification, Scope, Trouble};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;
 pub use serving::Serving;
+pub use traces::Traces;
 
 /// The default configuration file.
 pub const DEFAULT: &str = include_str!("../../config.default.toml");
@@ -54,6 +60,9 @@ pub struct Config {
     pub database_connections: NonZeroU32,
     /// The name of this node; a new one for each start where it is empty.
     pub node: String,
+    /// Whom to tell of jobs in trouble.
+    #[serde(deserialize_with = "notifications::read")]
+    pub notifications: Vec<Notification>,
     /// What seals secrets.
     pub secrets: Secrets,
     /// Who may ask.
@@ -64,6 +73,10 @@ pub struct Config {
     pub api: Api,
     /// What is logged.
     pub log: Log,
+    /// What is told in numbers.
+    pub metrics: Metrics,
+    /// Where traces go.
+    pub traces: Traces,
     /// How jobs are run.
     pub engine: Engine,
     /// How calls are made.
@@ -417,6 +430,7 @@ impl Config {
             keep: self.retention.keep,
             history_per_job: self.retention.history_per_job,
             drain: self.engine.drain,
+            traces: self.traces.sampling(),
         }
     }
 }

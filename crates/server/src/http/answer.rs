@@ -31,6 +31,8 @@ enum Content {
     Json(Value),
     /// A copy of the store and its bytes.
     File(Snapshot, u64),
+    /// Text, and its type.
+    Text(&'static str, String),
     /// What is made while it is sent, and its type.
     Stream(&'static str, Chunks),
 }
@@ -50,6 +52,10 @@ impl Answer {
             Problem::busy("The copy of the store cannot be read; try again.")
         })?;
         Ok(Self { status: 200, body: Content::File(copy, length.len()), headers: Vec::new() })
+    }
+
+    pub(super) fn text(kind: &'static str, text: String) -> Self {
+        Self { status: 200, body: Content::Text(kind, text), headers: Vec::new() }
     }
 
     pub(super) fn stream(kind: &'static str, chunks: Chunks) -> Self {
@@ -88,6 +94,7 @@ impl Answer {
             Content::Nothing => (Body::empty(), None),
             Content::Json(body) => (Body::from(body.to_string()), Some("application/json; charset=utf-8")),
             Content::File(copy, length) => (download::body(copy, length), Some("application/vnd.sqlite3")),
+            Content::Text(kind, text) => (Body::from(text), Some(kind)),
             Content::Stream(kind, chunks) => (stream::body(chunks), Some(kind)),
         };
         let mut response = Response::new(body);

@@ -20,6 +20,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use access::{Act, Note, Sight, Verdict};
+use actions::TraceContext;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
@@ -28,11 +29,13 @@ use axum::http::{HeaderMap, Method, Request, Response, header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 use wire::dialect::{Dialect, EnumCase};
 use wire::version::Version;
 
 use crate::app::{App, Preconditions};
 use crate::guard::Caller;
+use crate::metrics::Asked;
 use crate::portal;
 use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
@@ -58,8 +61,19 @@ const LONGEST_SOURCE: usize = 200;
 
 /// The API as a service.
 pub fn router(app: App) -> Router {
+    let metrics = app.config.metrics.enabled && app.config.metrics.listen.is_none();
+    serve(app, Door { api: true, metrics })
+}
+
+/// What those who watch the process may ask, and nothing else.
+pub fn watching_router(app: App) -> Router {
+    let metrics = app.config.metrics.enabled;
+    serve(app, Door { api: false, metrics })
+}
+
+fn serve(app: App, door: Door) -> Router {
     let rates = Arc::new(Rates::new(app.budget));
-    Router::new().fallback(handle).with_state(Served { app, rates, bodies: Bodies::new() })
+    Router::new().fallback(handle).with_state(Served { app, rates, bodies: Bodies::new(), door })
 }
 
 /// What the handler works with.
@@ -68,6 +82,23 @@ struct Served {
     app: App,
     rates: Arc<Rates>,
     bodies: Bodies,
+    door: Door,
+}
+
+/// What is served at an address.
+#[derive(Debug, Clone, Copy)]
+struct Door {
+    api: bool,
+    metrics: bool,
+}
+
+impl Door {
+    fn serves(self, resource: &Resource) -> bool {
+        match resource {
+            Resource::Metrics => self.metrics,
+            other => self.api || other.is_watching(),
+        }
+    }
 }
 
 /// A request, as the routes need it.
@@ -81,25 +112,52 @@ struct Call {
     body: Bytes,
     /// Until it is answered, its body takes room.
     _room: Option<OwnedSemaphorePermit>,
+    /// Its span, where traces are made.
+    trace: Option<TraceContext>,
 }
 
-async fn handle(
-    State(Served { mut app, rates, bodies }): State<Served>,
+async fn handle(State(mut served): State<Served>, request: Request<Body>) -> Response<Body> {
+    let (began, method) = (Instant::now(), request.method().clone());
+    let traces = served.app.traces.clone();
+    let span = traces.as_ref().map(|traces| traces.begin(request.headers(), served.app.clock.now()));
+    let context = span.as_ref().map(|span| span.context);
+    let (kind, response) = respond(&mut served, request, context).await;
+    let Served { app, .. } = &served;
+    if let (Some(traces), Some(span)) = (traces, span) {
+        traces.end(span, kind, &method, response.status(), app.clock.now());
+    }
+    app.requests.count(Asked::new(kind, &method), response.status(), began.elapsed());
+    response
+}
+
+/// What kind of resource was asked for, and the answer.
+async fn respond(
+    served: &mut Served,
     request: Request<Body>,
-) -> Response<Body> {
+    trace: Option<TraceContext>,
+) -> (&'static str, Response<Body>) {
+    let Served { app, rates, bodies, door } = served;
     let ids = Ids::of(request.headers());
     if let Err(problem) = origin::check(&app.hosts, request.method(), request.uri(), request.headers()) {
-        return Answer::from(problem).into_response(&ids, app.clock.now());
+        return ("refused", Answer::from(problem).into_response(&ids, app.clock.now()));
     }
-    if let Some(page) = portal::answer(request.method(), request.uri().path(), request.headers()) {
-        return page;
+    if door.api
+        && let Some(page) = portal::answer(request.method(), request.uri().path(), request.headers())
+    {
+        return ("portal", page);
     }
-    let Some(resource) = Resource::of(request.uri().path()) else {
-        return Answer::from(Problem::no_path(request.uri().path())).into_response(&ids, app.clock.now());
+    let resource = Resource::of(request.uri().path()).filter(|resource| door.serves(resource));
+    let Some(resource) = resource else {
+        let answer = Answer::from(Problem::no_path(request.uri().path()));
+        return ("unknown", answer.into_response(&ids, app.clock.now()));
     };
+    let kind = resource.kind();
     let (head, body) = request.into_parts();
-    if let Err(problem) = admit(&mut app, &resource, &head).await {
-        return Answer::from(problem).into_response(&ids, app.clock.now());
+    // Who may watch at an address of its own is for the network to say.
+    if door.api
+        && let Err(problem) = admit(app, &resource, &head).await
+    {
+        return (kind, Answer::from(problem).into_response(&ids, app.clock.now()));
     }
     let request = Request::from_parts(head, body);
     let meter = Meter::of(&resource, request.method());
@@ -107,12 +165,12 @@ async fn handle(
     let spent =
         rates.spend(app.caller.principal.id.as_str(), resource.subscription(), meter.kind(), app.clock.now());
     let answer = match spent {
-        Spent::UsedUp(seconds) if !resource.is_sign_of_life() => Err(Problem::too_many_requests(seconds)),
-        _ => answer(&app, &bodies, resource, request).await,
+        Spent::UsedUp(seconds) if !resource.is_watching() => Err(Problem::too_many_requests(seconds)),
+        _ => answer(app, bodies, resource, request, trace).await,
     };
     let answer = answer.unwrap_or_else(Answer::from);
     let answer = if is_metered { meter.show(answer, spent) } else { answer };
-    answer.into_response(&ids, app.clock.now())
+    (kind, answer.into_response(&ids, app.clock.now()))
 }
 
 /// Finds out who asks, and whether they may. From here on the use-cases act in their name, on what they see.
@@ -190,8 +248,9 @@ async fn answer(
     bodies: &Bodies,
     resource: Resource,
     request: Request<Body>,
+    trace: Option<TraceContext>,
 ) -> Result<Answer, Problem> {
-    let call = prepare(app, bodies, resource, request).await?;
+    let call = Call { trace, ..prepare(app, bodies, resource, request).await? };
     let further = Operation::with_body(&call.resource, &call.method, &call.body);
     let judged = further.as_ref().map_or(Ok(()), |operation| needs::judge(app, operation));
     let answered = match judged {
@@ -239,7 +298,7 @@ async fn prepare(
     let largest = if resource == Resource::Import { routes::LARGEST_IMPORT } else { LARGEST_BODY };
     let read = bodies.read(body, largest, app.config.server.body_timeout).await?;
     let (body, headers) = (read.bytes, head.headers);
-    Ok(Call { method, resource, path, query, dialect, headers, body, _room: read.room })
+    Ok(Call { method, resource, path, query, dialect, headers, body, _room: read.room, trace: None })
 }
 
 /// The api-version of a call.

@@ -114,7 +114,12 @@ impl Operation {
             }),
             // A call with the secrets of a job needs more; that is for the use-case, which knows the job.
             Resource::TestCall => of(Need::Somewhere(Write), Act::TestCall),
-            Resource::Nodes | Resource::Settings | Resource::Keys | Resource::AuditVerify => {
+            // The names of all job collections are in them.
+            Resource::Nodes
+            | Resource::Settings
+            | Resource::Keys
+            | Resource::AuditVerify
+            | Resource::Metrics => {
                 read(Need::At(Read, Scope::Root))
             }
             Resource::RotateKeys => of(Need::At(Administer, Scope::Root), Act::RotateKeys),

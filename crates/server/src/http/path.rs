@@ -96,14 +96,11 @@ pub(crate) enum Resource {
     Health,
     /// Whether it can do its work.
     Ready,
+    /// What was counted.
+    Metrics,
 }
 
 impl Resource {
-    /// Whether it tells that the server lives: that is told however often it is asked.
-    pub(crate) fn is_sign_of_life(&self) -> bool {
-        matches!(self, Self::Health | Self::Ready)
-    }
-
     /// The resource of a path, as it stands in the URL.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let segments: Vec<String> = path
@@ -116,6 +113,7 @@ impl Resource {
         match segments[..] {
             ["healthz"] => Some(Self::Health),
             ["readyz"] => Some(Self::Ready),
+            ["metrics"] => Some(Self::Metrics),
             ["api", "ledger"] => Some(Self::Ledger),
             ["api", "overview"] => Some(Self::Overview),
             ["api", "jobs"] => Some(Self::Search),
@@ -297,8 +295,56 @@ impl Resource {
             | Self::OpenApi
             | Self::Echo
             | Self::Health
-            | Self::Ready => None,
+            | Self::Ready
+            | Self::Metrics => None,
         }
+    }
+
+    /// Its kind in one word, as metrics tell it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Collections { .. } => "collections",
+            Self::Collection(_) => "collection",
+            Self::Switch(..) => "switch",
+            Self::Jobs(_) => "jobs",
+            Self::Job(..) => "job",
+            Self::Run(..) => "run",
+            Self::History(..) => "history",
+            Self::Groups(_) => "groups",
+            Self::Group(_) => "group",
+            Self::Resources { .. } => "resources",
+            Self::Subscriptions | Self::Subscription(_) => "subscriptions",
+            Self::Locations(_) | Self::Providers(_) | Self::Provider { .. } | Self::Operations => "providers",
+            Self::Endpoints => "endpoints",
+            Self::Ledger => "ledger",
+            Self::Overview => "overview",
+            Self::Search => "search",
+            Self::Events => "events",
+            Self::Preview => "preview",
+            Self::Upcoming => "upcoming",
+            Self::Nodes => "nodes",
+            Self::TestCall => "test-call",
+            Self::Settings => "settings",
+            Self::Backup => "backup",
+            Self::Keys | Self::RotateKeys => "keys",
+            Self::Import => "import",
+            Self::Export => "export",
+            Self::OpenApi => "openapi",
+            Self::Echo => "echo",
+            Self::Health => "healthz",
+            Self::Ready => "readyz",
+            Self::Metrics => "metrics",
+            Self::Session => "session",
+            Self::Refer | Self::Referred => "sign-in",
+            Self::Audit | Self::AuditVerify => "audit",
+            Self::Roles | Self::AssignRole | Self::RemoveRole => "roles",
+            Self::Tokens | Self::Token(_) => "tokens",
+        }
+    }
+
+    /// Whether it tells how the process is, which everybody who watches may ask.
+    pub(crate) fn is_watching(&self) -> bool {
+        matches!(self, Self::Health | Self::Ready | Self::Metrics)
     }
 
     /// Whose api-versions it takes.
@@ -331,7 +377,8 @@ impl Resource {
             | Self::OpenApi
             | Self::Echo
             | Self::Health
-            | Self::Ready => Versions::None,
+            | Self::Ready
+            | Self::Metrics => Versions::None,
             Self::Groups(_)
             | Self::Group(_)
             | Self::Resources { .. }

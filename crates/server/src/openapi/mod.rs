@@ -97,6 +97,7 @@ mod tests {
         Resource::Echo => "/api/echo",
         Resource::Health => "/healthz",
         Resource::Ready => "/readyz",
+        Resource::Metrics => "/metrics",
     }
 
     #[test]

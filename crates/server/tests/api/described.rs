@@ -383,6 +383,13 @@ async fn real_answers_are_as_described() {
     assert!(copy.1.starts_with(b"SQLite format 3"), "{:?}", copy.0);
     description.seen.insert(("/api/backup".into(), "post".into(), copy.0.as_u16().to_string()));
 
+    // Neither are numbers; `metrics` has more of them.
+    let (status, headers, _) = door.open_stream("/metrics").await;
+    assert_eq!(headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    description.seen.insert(("/metrics".into(), "get".into(), status.as_u16().to_string()));
+    let refused = door.call("PUT", "/metrics", None).await;
+    description.check("PUT", "/metrics", &refused);
+
     // And the stream of what happens has no end.
     let (status, _, _) = door.open_stream("/api/events").await;
     description.seen.insert(("/api/events".into(), "get".into(), status.as_u16().to_string()));

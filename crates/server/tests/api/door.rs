@@ -82,7 +82,7 @@ impl Door {
     /// Lets jobs run.
     pub(crate) fn start(&self, runner: Arc<dyn actions::Runner>) -> Engine {
         let App { store, clock, live, .. } = self.app.clone();
-        Engine::start_watched(store, runner, clock, self.config.engine(), live.under_way.clone())
+        Engine::start_watched(store, runner, clock, self.config.engine(), live.watched.clone())
     }
 
     /// Status and bytes of an answer that may be anything.

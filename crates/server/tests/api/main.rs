@@ -4,7 +4,8 @@
 //! `described` holds the API's own description against what is answered. `switched` is about the state of
 //! collections, `headers` about headers; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
-//! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `overviews`
+//! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `metrics` about
+//! what was counted, `notices` about jobs in trouble, `overviews`
 //! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
 //! pages, and about pages of others; `roles` and `matrix` are about who may do what and what is noted of it, `sessions`
 //! about browsers that are signed in, `issuers` about tokens of others,
@@ -20,7 +21,9 @@ mod issuers;
 mod limits;
 mod lists;
 mod matrix;
+mod metrics;
 mod mutated;
+mod notices;
 mod overviews;
 mod paging;
 mod plans;

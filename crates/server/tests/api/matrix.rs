@@ -143,6 +143,7 @@ fn rows() -> Vec<Row> {
         // What concerns the whole server.
         row("GET", "/api/nodes".into(), None, NOBODY, Denied, Denied),
         row("GET", "/api/settings".into(), None, NOBODY, Denied, Denied),
+        row("GET", "/metrics".into(), None, NOBODY, Denied, Denied),
         row("GET", "/api/keys".into(), None, NOBODY, Denied, Denied),
         row("POST", "/api/keys/rotate".into(), None, NOBODY, Denied, Denied),
         row("POST", "/api/backup".into(), None, NOBODY, Denied, Denied),

@@ -13,8 +13,8 @@ use store::conformance::Backend;
 use store::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node, Page,
-    Result, Retention, Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup,
-    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Result, Retention, Revision, Settlement, Snapshot, Store, StoreNumbers, StoredCertificate,
+    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -109,6 +109,10 @@ macro_rules! visits {
                 self.store.bell()
             }
 
+            fn numbers(&self) -> &StoreNumbers {
+                self.store.numbers()
+            }
+
             $(async fn $name(&self, $($value: $type),*) -> Result<$answer> {
                 self.place.visit(self.store.$name($($value),*)).await
             })+
@@ -140,7 +144,7 @@ visits! {
     ledger(query: &LedgerQuery, top: u32) -> Vec<StoredLedger>;
     tallies(from: Timestamp, until: Timestamp, every: Duration) -> Vec<Tallied>;
     claim_due(now: Timestamp, until: Timestamp, most: u32) -> Claimed;
-    settle(attempts: Vec<Attempted>) -> ();
+    settle(attempts: Vec<Attempted>) -> Vec<Settlement>;
     release(executions: Vec<ExecutionId>) -> ();
     prune(retention: Retention) -> bool;
     check() -> ();

@@ -126,7 +126,8 @@ macro_rules! conformance {
                 an_asked_run_leaves_the_schedule_alone,
                 what_is_settled_twice_counts_once,
                 the_last_occurrence_decides_the_final_state,
-                batches_are_settled_together;
+                batches_are_settled_together,
+                a_settlement_tells_what_it_wrote;
             sealing:
                 another_key_seals_everything_in_the_end,
                 what_executions_keep_is_sealed_anew_too,

@@ -5,6 +5,7 @@ use model::{Cause, Fate, JobState, Reason, Uuid};
 
 use super::Backend;
 use super::world::{RETRY, World, action, path};
+use crate::Settlement;
 
 /// Counted, in the history, in the ledger; and a job without further occurrences is complete.
 pub async fn success_counts_and_completes(backend: &dyn Backend) {
@@ -159,4 +160,40 @@ pub async fn batches_are_settled_together(backend: &dyn Backend) {
     for stored in world.store().all_jobs(&path()).await.unwrap() {
         assert_eq!(stored.job.counters.executions, 2, "{}", stored.job.name);
     }
+}
+
+/// What every attempt led to, in the order of the attempts; and what became of occurrences is counted.
+pub async fn a_settlement_tells_what_it_wrote(backend: &dyn Backend) {
+    let world = World::new(backend).await;
+    let counted = |world: &World<'_>| Fate::ALL.map(|fate| world.store().numbers().of(fate));
+    let before = counted(&world);
+    for name in ["good", "bad", "hopeless", "gone"] {
+        let mut definition = world.minutely();
+        if name == "hopeless" {
+            definition.action.retry = Some(model::action::RetryPolicy::None);
+        }
+        world.put(name, definition).await;
+    }
+    let mut claims = world.claim(0).await;
+    claims.sort_by_key(|claim| claim.job.name.clone());
+    assert!(claims.iter().all(|claim| claim.ticket.begin()));
+    world.store().delete_job(&path(), "gone", None, world.now).await.unwrap();
+    let attempts: Vec<_> =
+        claims.iter().map(|claim| world.attempted(claim, claim.job.name == "good")).collect();
+    let told = world.store().settle(attempts.clone()).await.unwrap();
+    // bad, gone, good, hopeless
+    let expected = [
+        Settlement::Again,
+        Settlement::Nothing,
+        Settlement::Done(Fate::Ran),
+        Settlement::Done(Fate::Faulted),
+    ];
+    assert_eq!(told, expected);
+    let again = world.store().settle(attempts).await.unwrap();
+    assert_eq!(again, [Settlement::Nothing; 4], "it was told once");
+    let grown = |fate: Fate| counted(&world)[fate as usize] - before[fate as usize];
+    assert_eq!((grown(Fate::Ran), grown(Fate::RanLate), grown(Fate::Missed)), (1, 0, 0));
+    let numbers = world.store().numbers();
+    assert!(numbers.commits.read().counts.iter().sum::<u64>() > 0);
+    assert_eq!(numbers.failed.get(), 0);
 }

@@ -88,8 +88,8 @@ use crate::sweeper::Sweeper;
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node, Page,
-    Result, Retention, Revision, Snapshot, Store, StoreClock, StoredCertificate, StoredCollection,
-    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Result, Retention, Revision, Settlement, Snapshot, Store, StoreClock, StoreNumbers, StoredCertificate,
+    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -126,6 +126,7 @@ struct Shared {
     /// The database's.
     time: Arc<StoreClock>,
     bell: Bell,
+    numbers: StoreNumbers,
     seat: Seat,
     tickets: Tickets,
     sealer: Sealer,
@@ -186,6 +187,7 @@ impl PostgresStore {
             time: Arc::new(StoreClock::starting_at(clock.now())),
             clock,
             bell: Bell::new(),
+            numbers: StoreNumbers::default(),
             seat: Seat::default(),
             tickets: Tickets::default(),
             sealer,
@@ -280,6 +282,10 @@ async fn unheard(shared: &Shared, claimed: Claimed) {
 impl Store for PostgresStore {
     fn bell(&self) -> &Bell {
         &self.shared.bell
+    }
+
+    fn numbers(&self) -> &StoreNumbers {
+        &self.shared.numbers
     }
 
     async fn subscriptions(&self, page: Page) -> Result<Vec<String>> {
@@ -439,7 +445,7 @@ impl Store for PostgresStore {
         answer.await.unwrap_or_else(|_| Err(Error::Failed("a claim was lost; see the log".to_owned())))
     }
 
-    async fn settle(&self, attempts: Vec<Attempted>) -> Result<()> {
+    async fn settle(&self, attempts: Vec<Attempted>) -> Result<Vec<Settlement>> {
         let settled = change!(&self.shared, work => settle::settle(&mut work, &attempts));
         if settled.is_ok() {
             for attempted in &attempts {

@@ -150,6 +150,7 @@ impl Line {
                 return Ok(());
             }
             tracing::warn!(epoch = lease.epoch(), "this node has lost its lease, and what it had claimed");
+            shared.numbers.lost_leases.count();
             shared.seat.leave();
             shared.tickets.clear();
         }

@@ -15,7 +15,7 @@ use super::work::Work;
 use super::{definitions, executions, jobs};
 use crate::codec::ticks;
 use crate::rows::{ExecutionRow, JobRow};
-use crate::{Attempted, decisions, seal};
+use crate::{Attempted, Settlement, decisions, seal};
 
 /// What is to be written.
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Settlements {
 }
 
 /// See [`Store::settle`](crate::Store::settle).
-pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
+pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Settlement>> {
     let (mut jobs, mut held) = load(work, attempts).await?;
     let texts = definitions::fetch(
         work,
@@ -37,7 +37,8 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     )
     .await?;
     let mut settlements = Settlements::default();
-    for attempted in attempts {
+    let mut told = vec![Settlement::Nothing; attempts.len()];
+    for (attempted, told) in attempts.iter().zip(&mut told) {
         let id = attempted.id.0;
         // A settlement that was committed, of which we did not hear, comes a second time; its retry may be claimed by now.
         let is_replaced = work.shared.tickets.is_replaced(id, &attempted.ticket);
@@ -75,15 +76,20 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
         *entries += 1;
         work.shared.sweeper().grown(job.id, job.history_total + *entries);
         match then {
-            Then::Again(next) => settlements.again.push((id, next)),
+            Then::Again(next) => {
+                *told = Settlement::Again;
+                settlements.again.push((id, next));
+            }
             Then::Done(entry) => {
+                *told = Settlement::Done(entry.fate);
                 work.ledger.push((job.collection_id, entry));
                 settlements.done.push(id);
                 settlements.ended.insert(job.id, attempt.ended_at);
             }
         }
     }
-    settlements.write(work, &jobs).await
+    settlements.write(work, &jobs).await?;
+    Ok(told)
 }
 
 /// Executions with their own definitions, by number and by the epoch that holds them: a node that lost its lease and has

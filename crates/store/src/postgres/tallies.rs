@@ -10,15 +10,15 @@ use super::fault::Outcome;
 use super::work::Work;
 use crate::Tallied;
 use crate::codec::{instant, ticks};
-use crate::tallies::{KEPT, MINUTE};
+use crate::tallies::{KEPT, MINUTE, Tallies};
 
 /// The most minutes that one call removes.
 const CHUNK: i64 = 500;
 
 /// Adds what a transaction has counted to what is stored. The last thing that it does: others of this node wait for the
 /// same rows.
-pub(super) async fn write(work: &mut Work<'_>) -> Outcome<()> {
-    for (minute, tally) in work.tallies.drain() {
+pub(super) async fn write(work: &Work<'_>, tallies: &Tallies) -> Outcome<()> {
+    for (minute, tally) in tallies.minutes() {
         work.execute(
             "INSERT INTO tallies (minute, epoch, ran, ran_late, faulted, skipped, missed, failed_attempts, lateness_max)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

@@ -25,6 +25,9 @@ pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 pub(super) struct Work<'a> {
     transaction: Transaction<'a>,
     pub(super) shared: &'a Shared,
+    began: Instant,
+    /// Whether it only reads.
+    reads: bool,
     /// The epoch of this node as the transaction began; 0, which is nobody's, while it has none.
     pub(super) epoch: i64,
     /// Entries of jobs' histories to be written.
@@ -46,19 +49,23 @@ impl<'a> Work<'a> {
     /// change is locked.
     pub(super) async fn begin(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
-        Ok(Self::of(shared, within(PATIENCE, builder.start()).await?))
+        let began = Instant::now();
+        Ok(Self::of(shared, within(PATIENCE, builder.start()).await?, began, false))
     }
 
     /// Begins a transaction that reads, all of it as of one moment.
     pub(super) async fn look(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-        Ok(Self::of(shared, within(PATIENCE, builder.read_only(true).start()).await?))
+        let began = Instant::now();
+        Ok(Self::of(shared, within(PATIENCE, builder.read_only(true).start()).await?, began, true))
     }
 
-    fn of(shared: &'a Shared, transaction: Transaction<'a>) -> Self {
+    fn of(shared: &'a Shared, transaction: Transaction<'a>, began: Instant, reads: bool) -> Self {
         Self {
             transaction,
             shared,
+            began,
+            reads,
             epoch: shared.seat.epoch(),
             history: Vec::new(),
             ledger: Vec::new(),
@@ -101,13 +108,14 @@ impl<'a> Work<'a> {
     pub(super) async fn commit(mut self) -> Outcome<()> {
         history::insert(&mut self).await?;
         ledger::insert(&mut self).await?;
-        tallies::write(&mut self).await?;
+        let counted = std::mem::take(&mut self.tallies);
+        tallies::write(&self, &counted).await?;
         if self.tell {
             let word = format!("due {}", self.epoch);
             self.query("SELECT pg_notify($1, $2)", &[&CHANNEL, &word]).await?;
         }
         audit::insert(&mut self).await?;
-        let Self { transaction, shared, ring, .. } = self;
+        let Self { transaction, shared, ring, began, reads, .. } = self;
         match timeout(COMMIT, transaction.commit()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -116,6 +124,9 @@ impl<'a> Work<'a> {
             }
             Err(_) => return Err(Fault::Uncertain),
         }
+        let numbers = &shared.numbers;
+        if reads { &numbers.reads } else { &numbers.commits }.time(began.elapsed());
+        counted.minutes().for_each(|(_, tally)| numbers.enter(tally));
         if ring {
             shared.bell.ring();
         }
@@ -207,6 +218,7 @@ impl<'a> Rounds<'a> {
                 None
             }
             fault => {
+                self.shared.numbers.failed.count();
                 let away = fault.is_away();
                 let error = fault.tell(&self.shared.address.place);
                 if away {

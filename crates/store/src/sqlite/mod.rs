@@ -79,8 +79,8 @@ use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result, Retention,
-    Revision, Snapshot, Store, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
-    StoredLedger, TagQuery, Tallied, Written,
+    Revision, Settlement, Snapshot, Store, StoreNumbers, StoredCertificate, StoredCollection, StoredGroup,
+    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -154,6 +154,7 @@ impl SqliteStore {
             sealer: Sealer::new(settings.keyring.clone()),
             settings,
             bell: Bell::new(),
+            numbers: StoreNumbers::default(),
             _lock: lock,
         });
         let writer = Arc::new(Writer::new(Arc::clone(&shared), db));
@@ -193,6 +194,10 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn bell(&self) -> &Bell {
         &self.shared.bell
+    }
+
+    fn numbers(&self) -> &StoreNumbers {
+        &self.shared.numbers
     }
 
     async fn subscriptions(&self, page: Page) -> Result<Vec<String>> {
@@ -381,7 +386,7 @@ impl Store for SqliteStore {
         self.writer.run_heard(claim, claims::unheard).await
     }
 
-    async fn settle(&self, attempts: Vec<Attempted>) -> Result<()> {
+    async fn settle(&self, attempts: Vec<Attempted>) -> Result<Vec<Settlement>> {
         self.writer.run(move |work| settle::settle(work, &attempts)).await
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::connection;
 use super::fault::Outcome;
@@ -39,10 +40,13 @@ impl Readers {
         let (shared, idle) = (Arc::clone(&self.shared), Arc::clone(&self.idle));
         let task = tokio::task::spawn_blocking(move || {
             let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let began = Instant::now();
             let (outcome, db) = read_with(kept, &shared, read);
+            shared.numbers.reads.time(began.elapsed());
             idle.lock().unwrap_or_else(PoisonError::into_inner).extend(db);
             drop(permit);
             outcome.map_err(|fault| {
+                shared.numbers.failed.count();
                 let error = fault.tell(&shared.path);
                 tracing::error!(%error, "a read failed");
                 error

@@ -15,15 +15,15 @@ use super::writer::Work;
 use super::{definitions, executions, history, ledger};
 use crate::codec::{Coded, instant, ticks};
 use crate::rows::{ExecutionRow, JobRow};
-use crate::{Attempted, decisions, seal};
+use crate::{Attempted, Settlement as Told, decisions, seal};
 
 /// See [`Store::settle`](crate::Store::settle).
-pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<()> {
+pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Told>> {
     let mut settlement = Settlement::default();
-    for attempted in attempts {
-        settlement.decide(work, attempted)?;
-    }
-    settlement.write(work)
+    let told = attempts.iter().map(|attempted| settlement.decide(work, attempted));
+    let told = told.collect::<Outcome<Vec<_>>>()?;
+    settlement.write(work)?;
+    Ok(told)
 }
 
 /// What is settled together.
@@ -48,17 +48,19 @@ struct Touched {
 
 impl Settlement {
     /// What follows from one attempt.
-    fn decide(&mut self, work: &mut Work<'_>, attempted: &Attempted) -> Outcome<()> {
+    fn decide(&mut self, work: &mut Work<'_>, attempted: &Attempted) -> Outcome<Told> {
         let id = attempted.id.0;
         if !self.decided.insert(id) {
-            return Ok(());
+            return Ok(Told::Nothing);
         }
         // Where there is none, its job was deleted, which the ledger knows already; or this was settled before.
-        let Some(execution) = work.at_hand.execution(work.db, id)? else { return Ok(()) };
+        let Some(execution) = work.at_hand.execution(work.db, id)? else { return Ok(Told::Nothing) };
         let Touched { row: job, done_at } = match self.jobs.entry(execution.job_id) {
             btree_map::Entry::Occupied(touched) => touched.into_mut(),
             btree_map::Entry::Vacant(place) => {
-                let Some(row) = work.at_hand.take_job(work.db, execution.job_id)? else { return Ok(()) };
+                let Some(row) = work.at_hand.take_job(work.db, execution.job_id)? else {
+                    return Ok(Told::Nothing);
+                };
                 place.insert(Touched { row, done_at: None })
             }
         };
@@ -71,15 +73,19 @@ impl Settlement {
         };
         job.history_total += 1;
         self.history.push(history::New { job: job.id, total: job.history_total, entry });
-        match then {
-            Then::Again(next) => self.again.push((id, next)),
+        Ok(match then {
+            Then::Again(next) => {
+                self.again.push((id, next));
+                Told::Again
+            }
             Then::Done(entry) => {
+                let fate = entry.fate;
                 *done_at = (*done_at).max(Some(attempt.ended_at));
                 self.ledger.push((job.collection_id, entry));
                 self.done.push(id);
+                Told::Done(fate)
             }
-        }
-        Ok(())
+        })
     }
 
     fn write(self, work: &mut Work<'_>) -> Outcome<()> {

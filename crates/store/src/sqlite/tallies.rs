@@ -19,8 +19,8 @@ use crate::tallies::{KEPT, MINUTE, Tallies};
 const CHUNK: i64 = 500;
 
 /// Adds what was counted to what is stored.
-pub(super) fn write(tallies: &mut Tallies, db: &Connection) -> Outcome<()> {
-    for (minute, tally) in tallies.drain() {
+pub(super) fn write(tallies: &Tallies, db: &Connection) -> Outcome<()> {
+    for (minute, tally) in tallies.minutes() {
         db.prepare_cached(
                 "INSERT INTO tallies (minute, ran, ran_late, faulted, skipped, missed, failed_attempts, lateness_max)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::at_hand::AtHand;
 use super::checkpoints::Checkpoints;
@@ -26,7 +27,7 @@ use crate::known::KnownJobs;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::tallies::Tallies;
-use crate::{Bell, Error, Result};
+use crate::{Bell, Error, Result, StoreNumbers};
 
 /// The most changes in one commit: bounds how long the first of them waits.
 const LARGEST_GROUP: usize = 1_000;
@@ -142,6 +143,8 @@ pub(super) struct Shared {
     pub(super) sealer: Sealer,
     /// Rung after commits.
     pub(super) bell: Bell,
+    /// What is counted.
+    pub(super) numbers: StoreNumbers,
     /// Held as long as any part of the store is in use.
     pub(super) _lock: connection::Lock,
 }
@@ -263,6 +266,7 @@ impl Writer {
                 desk.checkpoints.committed(desk.changes().saturating_sub(before), &self.shared);
             }
             Err(fault) => {
+                shared.numbers.failed.count();
                 desk.give_up(&fault);
                 let lost = shared.tickets.roll_back(start);
                 let error = fault.tell(&shared.path);
@@ -334,7 +338,7 @@ impl Desk {
         };
         let mut tallies = Tallies::default();
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
-        let before = db.total_changes();
+        let (before, began) = (db.total_changes(), Instant::now());
         // A change that is alone needs no savepoint, for which SQLite would copy every page before it is changed.
         let single = group.len() == 1;
         execute("BEGIN IMMEDIATE")?;
@@ -371,10 +375,12 @@ impl Desk {
             };
         }
         work.filing.step(db)?;
-        counted::write(&mut tallies, db)?;
+        counted::write(&tallies, db)?;
         work.revisions.write(db)?;
         work.audit_end.write(db)?;
         execute("COMMIT")?;
+        shared.numbers.commits.time(began.elapsed());
+        tallies.minutes().for_each(|(_, tally)| shared.numbers.enter(tally));
         // A commit of nothing works on a full disk too.
         if db.total_changes() > before && std::mem::take(troubled) {
             tracing::info!("changes are committed again");

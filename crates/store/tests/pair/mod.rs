@@ -32,6 +32,10 @@ impl Store for Pair {
         self.engine.bell()
     }
 
+    fn numbers(&self) -> &StoreNumbers {
+        self.engine.numbers()
+    }
+
     async fn subscriptions(&self, page: Page) -> Result<Vec<String>> {
         self.api.subscriptions(page).await
     }
@@ -161,7 +165,7 @@ impl Store for Pair {
         })
     }
 
-    async fn settle(&self, attempts: Vec<Attempted>) -> Result<()> {
+    async fn settle(&self, attempts: Vec<Attempted>) -> Result<Vec<Settlement>> {
         self.engine.settle(attempts).await
     }
 

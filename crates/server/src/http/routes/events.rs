@@ -86,7 +86,7 @@ fn watch(app: &App, call: &Call, mut scope: Scope, place: impl Send + 'static) -
     let (app, headers) = (app.clone(), call.headers.clone());
     let live = app.live.clone();
     // Before anything is answered: what happens from now on is told.
-    let (mut attempts, mut changes) = (live.under_way.listen(), live.changes());
+    let (mut attempts, mut changes) = (live.watched.under_way.listen(), live.changes());
     tokio::spawn(async move {
         let _place = place;
         let stopped = live.stopped();
@@ -103,7 +103,7 @@ fn watch(app: &App, call: &Call, mut scope: Scope, place: impl Send + 'static) -
                 () = send.closed() => return,
                 word = attempts.recv() => match word {
                     Ok(Word::Begun(begun)) => scope.wants(&begun).then(|| written("attempt", &attempt(&begun, None))),
-                    Ok(Word::Ended(begun, ended)) => {
+                    Ok(Word::Ended(begun, ended, _)) => {
                         scope.wants(&begun).then(|| written("attempt", &attempt(&begun, Some(&ended))))
                     }
                     Err(RecvError::Lagged(lost)) => Some(lagged(lost)),
@@ -118,7 +118,7 @@ fn watch(app: &App, call: &Call, mut scope: Scope, place: impl Send + 'static) -
                 },
                 // How much is under way is told to those who see all of it.
                 _ = pulse.tick(), if scope.1 == Sight::All => {
-                    let now = live.under_way.count();
+                    let now = live.watched.under_way.count();
                     (running.replace(now) != Some(now)).then(|| written("pulse", &json!({"running": now})))
                 }
                 _ = heartbeat.tick() => {

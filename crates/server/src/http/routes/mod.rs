@@ -26,8 +26,9 @@ use super::Call;
 use super::answer::{Answer, compact};
 use super::path::Resource;
 use crate::app::{App, etag};
+use crate::metrics::Form;
 use crate::problem::Problem;
-use crate::{VERSION, openapi};
+use crate::{VERSION, metrics, openapi};
 
 pub(super) use deployments::LARGEST_IMPORT;
 
@@ -58,6 +59,9 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Job(path, name) => job(app, call, path, name).await,
         Resource::Run(path, name) => {
             let tag = app.run_job(path, name).await?;
+            if let (Some(traces), Some(call)) = (&app.traces, &call.trace) {
+                traces.note_run(call, tag);
+            }
             // The tag that the call carries and the ledger keeps, written as there.
             Ok(Answer::empty(200).with(EXECUTION_TAG, tag.simple().to_string()))
         }
@@ -108,6 +112,10 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Echo => Ok(echo(call)),
         Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
         Resource::Ready => nodes::ready(app).await,
+        Resource::Metrics => {
+            let form = Form::asked(&call.headers);
+            Ok(Answer::text(form.media_type(), metrics::page(app, form).await))
+        }
     }
 }
 
@@ -167,6 +175,7 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
         Method::PATCH => {
             let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
             let written = app.patch_job(path, name, &body, &preconditions).await?;
+            note_job(app, call, path, name);
             Ok(job_answer(call, 200, &written.stored).ignoring(&written.ignored))
         }
         _ => {
@@ -182,8 +191,16 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
 async fn put_job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
     let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
     let written = app.put_job(path, name, &body, &call.preconditions()).await?;
+    note_job(app, call, path, name);
     let status = if written.created { 201 } else { 200 };
     Ok(job_answer(call, status, &written.stored).ignoring(&written.ignored))
+}
+
+/// The occurrences of a job have a link to the call that last wrote it.
+fn note_job(app: &App, call: &Call, path: &CollectionPath, name: &str) {
+    if let (Some(traces), Some(call)) = (&app.traces, &call.trace) {
+        traces.note_job(call, path, name);
+    }
 }
 
 fn job_answer(call: &Call, status: u16, stored: &StoredJob) -> Answer {

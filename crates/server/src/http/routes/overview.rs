@@ -32,9 +32,9 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
     });
     let sees_all = app.caller.sees_all();
     let sight = app.caller.grants.sight();
-    let mut running = app.live.under_way.oldest(if sees_all { RUNNING } else { usize::MAX });
+    let mut running = app.live.watched.under_way.oldest(if sees_all { RUNNING } else { usize::MAX });
     running.retain(|begun| sees_all || sight.covers(&Scope::Collection(begun.job.collection.clone())));
-    let count = if sees_all { app.live.under_way.count() } else { running.len() };
+    let count = if sees_all { app.live.watched.under_way.count() } else { running.len() };
     running.truncate(RUNNING);
     let running = running.iter().map(|begun| {
         let job = &begun.job;

@@ -1,0 +1,45 @@
+//! What a store counts of itself: how long changes and questions take, and what became of occurrences.
+
+use measure::{Counter, Histogram, QUICK, Unit};
+use model::{Fate, Tally};
+
+/// See the module. All of it is of this process, since its start.
+#[derive(Debug)]
+pub struct StoreNumbers {
+    /// How long transactions took that changed something, from their beginning until they were durable.
+    pub commits: Histogram,
+    /// How long questions took.
+    pub reads: Histogram,
+    /// Changes and questions that failed on our side.
+    pub failed: Counter,
+    /// Occurrences by what became of them, in the order of [`Fate::ALL`]: what the ledger of this store got.
+    fates: [Counter; Fate::ALL.len()],
+    /// How often the lease of this node was lost.
+    pub lost_leases: Counter,
+}
+
+impl Default for StoreNumbers {
+    fn default() -> Self {
+        Self {
+            commits: Histogram::new(Unit::Seconds, QUICK),
+            reads: Histogram::new(Unit::Seconds, QUICK),
+            failed: Counter::default(),
+            fates: Default::default(),
+            lost_leases: Counter::default(),
+        }
+    }
+}
+
+impl StoreNumbers {
+    /// How many occurrences had this fate.
+    pub fn of(&self, fate: Fate) -> u64 {
+        Fate::ALL.iter().position(|one| *one == fate).map_or(0, |place| self.fates[place].get())
+    }
+
+    /// Counts what a committed transaction has entered in the ledger.
+    pub(crate) fn enter(&self, tally: &Tally) {
+        for (fate, count) in Fate::ALL.into_iter().zip(&self.fates) {
+            count.add(tally.of(fate));
+        }
+    }
+}

@@ -97,10 +97,10 @@ impl Kind {
     /// The bare client, which repeats what the action has sent.
     async fn bare(self, sinks: &Sinks) -> anyhow::Result<Bare> {
         Ok(match self {
-            Self::Http => Bare::Http(sinks.plain.client(None)?),
-            Self::Https => Bare::Http(sinks.secure.client(Some(&sinks.root))?),
-            Self::StorageQueue => Bare::Http(sinks.queue.client(None)?),
-            Self::ServiceBusRest => Bare::Http(sinks.bus.client(None)?),
+            Self::Http => Bare::Http(Box::new(sinks.plain.client(None)?)),
+            Self::Https => Bare::Http(Box::new(sinks.secure.client(Some(&sinks.root))?)),
+            Self::StorageQueue => Bare::Http(Box::new(sinks.queue.client(None)?)),
+            Self::ServiceBusRest => Bare::Http(Box::new(sinks.bus.client(None)?)),
             Self::ServiceBusAmqp => Bare::Amqp(AmqpSender::open(&sinks.broker).await?),
         })
     }
@@ -108,7 +108,7 @@ impl Kind {
 
 /// A bare client.
 enum Bare {
-    Http(HttpClient),
+    Http(Box<HttpClient>),
     Amqp(AmqpSender),
 }
 

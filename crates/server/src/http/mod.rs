@@ -165,7 +165,7 @@ async fn respond(
     let spent =
         rates.spend(app.caller.principal.id.as_str(), resource.subscription(), meter.kind(), app.clock.now());
     let answer = match spent {
-        Spent::UsedUp(seconds) if !resource.is_sign_of_life() => Err(Problem::too_many_requests(seconds)),
+        Spent::UsedUp(seconds) if !resource.is_watching() => Err(Problem::too_many_requests(seconds)),
         _ => answer(app, bodies, resource, request, trace).await,
     };
     let answer = answer.unwrap_or_else(Answer::from);

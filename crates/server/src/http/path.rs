@@ -101,11 +101,6 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// Whether it tells that the server lives: that is told however often it is asked.
-    pub(crate) fn is_sign_of_life(&self) -> bool {
-        matches!(self, Self::Health | Self::Ready)
-    }
-
     /// The resource of a path, as it stands in the URL.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let segments: Vec<String> = path

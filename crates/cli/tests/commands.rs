@@ -260,7 +260,7 @@ fn who_asks_too_much_waits() {
     let made = session.run("punctual collection create a -q && punctual collection create b -q");
     let said = String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success(), "{said}");
-    assert!(said.contains("note: The subscription has used up its requests"), "{said}");
+    assert!(said.contains("note: You have used up your requests"), "{said}");
 }
 
 #[test]

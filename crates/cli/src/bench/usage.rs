@@ -10,6 +10,10 @@ use std::ops::Sub;
 #[global_allocator]
 static ALLOCATOR: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::INSTRUMENTED_SYSTEM;
 
+#[cfg(not(feature = "count-allocations"))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Whose usage.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Process {

@@ -138,9 +138,9 @@ pub enum Expected {
 
 /// How a write ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
-    /// It is done.
-    Done(Revision),
+pub enum Written<T = Revision> {
+    /// It is done, and this is what came of it.
+    Done(T),
     /// Something the writer took for granted is no longer so: load and decide again.
     Changed,
     /// The limit that came with the write is reached: this many are there.
@@ -165,7 +165,7 @@ pub struct CollectionWrite {
 /// A job to be written.
 #[derive(Debug, Clone)]
 pub struct JobWrite {
-    /// Where.
+    /// Where, in the case in which the collection was created.
     pub collection: CollectionPath,
     /// Its name; an existing job keeps the case it was created with.
     pub name: String,
@@ -434,8 +434,9 @@ pub trait Store: Register {
     async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;
 
     /// Writes a job. Its claims that are not begun are taken back; executions that are go on with the definition they
-    /// began with, unless the job is disabled now: then what waits for a retry is given up.
-    async fn put_job(&self, write: JobWrite) -> Result<Written>;
+    /// began with, unless the job is disabled now: then what waits for a retry is given up. The answer is the job as it was
+    /// written.
+    async fn put_job(&self, write: JobWrite) -> Result<Written<StoredJob>>;
 
     /// Deletes a job with its history. What was in flight is entered in the ledger.
     async fn delete_job(

@@ -181,7 +181,7 @@ pub(crate) trait Made {
     fn is_made(&self) -> bool;
 }
 
-impl Made for crate::Written {
+impl<T> Made for crate::Written<T> {
     fn is_made(&self) -> bool {
         matches!(self, Self::Done(_))
     }

@@ -10,9 +10,9 @@ use model::{
     Plan, Timestamp, Uuid,
 };
 
-use crate::codec::{Unreadable, from_json, open_definition};
+use crate::codec::{Unreadable, from_json, instant, open_definition, ticks};
 use crate::seal::Keyring;
-use crate::{ClaimedJob, Revision, StoredJob};
+use crate::{ClaimedJob, JobWrite, Revision, StoredJob};
 
 /// What a job's row says, and what of its collection decisions need.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +92,22 @@ impl JobRow {
         Ok(StoredJob { revision: Revision(self.revision), job: self.job(definition)?, collection })
     }
 
+    /// The job as callers see it, right after it was written.
+    pub(crate) fn written(
+        mut self,
+        executions: &[ExecutionRow],
+        is_begun: impl Fn(&ExecutionRow) -> bool,
+        write: &JobWrite,
+    ) -> Result<StoredJob, Unreadable> {
+        self.next_at = self.next_at.map(as_written);
+        self.paused_at = self.paused_at.map(as_written);
+        let standing = restored(&self, executions, is_begun);
+        self.next_number = standing.next_number;
+        self.next_at = standing.next_at;
+        let (revision, collection) = (Revision(self.revision), write.collection.clone());
+        Ok(StoredJob { revision, job: self.job(write.definition.clone())?, collection })
+    }
+
     /// What executions of this job need that run a definition.
     pub(crate) fn claimed(
         &self,
@@ -106,6 +122,34 @@ impl JobRow {
             definition,
         }))
     }
+}
+
+/// A new job as callers see it, right after it was written.
+pub(crate) fn created(id: i64, write: &JobWrite, revision: i64) -> Result<StoredJob, Unreadable> {
+    let JobWrite { collection, name, definition, standing, seed, .. } = write;
+    let rule = definition
+        .rule()
+        .map_err(|faults| Unreadable::at("definitions.definition", id, format!("{faults:?}")))?;
+    let job = Job {
+        id: JobId(id),
+        name: name.clone(),
+        seed: *seed,
+        definition: definition.clone(),
+        rule,
+        state: standing.state,
+        counters: Counters::default(),
+        next_number: standing.next_number,
+        next_at: standing.next_at.map(as_written),
+        paused_at: standing.paused_at.map(as_written),
+        last_faulted: false,
+        generation: 1,
+    };
+    Ok(StoredJob { revision: Revision(revision), job, collection: collection.clone() })
+}
+
+/// An instant as a row has it.
+fn as_written(at: Timestamp) -> Timestamp {
+    instant(ticks(at))
 }
 
 /// What an execution's row says, save for its own definition.

@@ -242,7 +242,8 @@ async fn a_store_tells_the_same_after_a_move() {
     // It goes on: nothing gets a number that was used, and what waited is claimed with its tag.
     let stored = node.job(&path(), "minutely").await.expect("an answer").expect("there");
     let write = world.patched(&stored, JobState::Enabled, |_| ());
-    let store::Written::Done(revision) = node.put_job(write).await.expect("written") else { panic!() };
+    let store::Written::Done(written) = node.put_job(write).await.expect("written") else { panic!() };
+    let revision = written.revision;
     assert!(before.iter().all(|told| !told.contains(&format!("{revision:?}"))), "{revision:?} was used");
     node.prune(Retention { before: world.after(-86_400), history_per_job: 100 }).await.expect("pruned");
     let claimed = node.claim_due(world.after(120), world.after(120), 100).await.expect("claimed");

@@ -20,7 +20,7 @@ use model::{
 use recurrence::Draft;
 use store::{
     CollectionWrite, Expected, ExpectedJob, JobWrite, Key, Keyring, LedgerQuery, SqliteSettings, SqliteStore,
-    Store, Written,
+    Store, StoredJob, Written,
 };
 use tokio::task::JoinSet;
 
@@ -138,7 +138,9 @@ impl World {
     }
 }
 
-fn settled(written: Option<Result<anyhow::Result<Written>, tokio::task::JoinError>>) -> anyhow::Result<()> {
+fn settled(
+    written: Option<Result<anyhow::Result<Written<StoredJob>>, tokio::task::JoinError>>,
+) -> anyhow::Result<()> {
     match written.context("no writer")?? {
         Ok(Written::Done(_)) => Ok(()),
         Ok(other) => bail!("a job was not written: {other:?}"),

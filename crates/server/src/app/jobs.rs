@@ -52,7 +52,7 @@ impl App {
             self.admit(&collection, &request, None, now)?;
             let state = request.state.unwrap_or(JobState::Enabled);
             let write = JobWrite {
-                collection: path.clone(),
+                collection: collection.path.clone(),
                 name: name.to_owned(),
                 definition: request.definition(),
                 standing: transition::begin(&request.rule, state),
@@ -62,8 +62,7 @@ impl App {
                 most: existing.is_none().then(|| collection.allowance(&self.plans).jobs),
                 now,
             };
-            if self.write_job(write, existing.as_ref(), ChangeKind::Written).await? {
-                let stored = self.job(path, name).await?;
+            if let Some(stored) = self.write_job(write, existing.as_ref(), ChangeKind::Written).await? {
                 return Ok(PutJob { stored, created: existing.is_none(), ignored: request.ignored });
             }
         }
@@ -90,7 +89,7 @@ impl App {
             self.admit(&collection, &request, Some(&job.definition.action), now)?;
             let state = request.state.unwrap_or(job.state);
             let write = JobWrite {
-                collection: path.clone(),
+                collection: existing.collection.clone(),
                 name: name.to_owned(),
                 definition: request.definition(),
                 standing: transition::amend(job, &request.rule, patched.timing_changed, state, now),
@@ -101,8 +100,7 @@ impl App {
                 now,
             };
             let kind = if state == job.state { ChangeKind::Written } else { ChangeKind::Switched };
-            if self.write_job(write, Some(&existing), kind).await? {
-                let stored = self.job(path, name).await?;
+            if let Some(stored) = self.write_job(write, Some(&existing), kind).await? {
                 return Ok(PutJob { stored, created: false, ignored: request.ignored });
             }
         }
@@ -134,13 +132,13 @@ impl App {
         Faults::check(faults).map_err(Problem::conflicting)
     }
 
-    /// Whether it was written; not, when somebody else was faster.
+    /// The job as it was written; `None` when somebody else was faster.
     async fn write_job(
         &self,
         write: JobWrite,
         existing: Option<&StoredJob>,
         kind: ChangeKind,
-    ) -> Result<bool> {
+    ) -> Result<Option<StoredJob>> {
         let (path, name, most) = (write.collection.clone(), write.name.clone(), write.most);
         let (act, detail) = match existing {
             None => (Act::WriteJob, audited::created()),
@@ -151,11 +149,11 @@ impl App {
             }
         };
         match self.noting(act, &wire::path::job_id(&path, &name), &detail).put_job(write).await? {
-            Written::Done(_) => {
+            Written::Done(stored) => {
                 self.live.tell(kind, || wire::path::job_id(&path, &name));
-                Ok(true)
+                Ok(Some(stored))
             }
-            Written::Changed => Ok(false),
+            Written::Changed => Ok(None),
             Written::Full(_) => Err(Problem::conflict(format!(
                 "The job collection has reached its quota of '{}' jobs. Delete jobs before adding new ones, or choose \
                  a larger plan.",

@@ -137,7 +137,7 @@ visits! {
     job_states() -> JobStates;
     certificates(top: u32) -> Vec<StoredCertificate>;
     all_jobs(collection: &CollectionPath) -> Vec<StoredJob>;
-    put_job(write: JobWrite) -> Written;
+    put_job(write: JobWrite) -> Written<StoredJob>;
     delete_job(collection: &CollectionPath, name: &str, expected: Option<Revision>, now: Timestamp) -> Deleted;
     add_execution(execution: Execution) -> ();
     history(collection: &CollectionPath, job: &str, query: &HistoryQuery, page: Page) -> Option<Vec<StoredHistory>>;

@@ -69,7 +69,7 @@ pub async fn a_refused_change_takes_nothing_away(backend: &dyn Backend) {
         *next_number += 1;
     }
     let claims = world.claim(80).await;
-    assert_eq!(world.store().put_job(write).await.unwrap(), Written::Changed);
+    assert!(matches!(world.store().put_job(write).await.unwrap(), Written::Changed));
     assert!(claims.iter().all(|claim| claim.ticket.begin()));
 
     // The first is begun, so the job stands elsewhere than the writer thinks.
@@ -78,7 +78,7 @@ pub async fn a_refused_change_takes_nothing_away(backend: &dyn Backend) {
     assert_eq!(claims.len(), 2);
     assert!(claims[0].ticket.begin());
     let write = world.patched(&stored, JobState::Disabled, |_| ());
-    assert_eq!(world.store().put_job(write).await.unwrap(), Written::Changed);
+    assert!(matches!(world.store().put_job(write).await.unwrap(), Written::Changed));
     assert!(claims[1].ticket.begin());
 }
 

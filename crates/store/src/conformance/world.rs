@@ -14,8 +14,8 @@ use recurrence::{Draft, RecurrenceDraft};
 
 use super::Backend;
 use crate::{
-    Attempted, Claim, Claimed, CollectionWrite, Expected, ExpectedJob, JobWrite, LedgerQuery, Revision,
-    Store, StoredJob, Written,
+    Attempted, Claim, Claimed, CollectionWrite, Expected, ExpectedJob, JobWrite, LedgerQuery, Store,
+    StoredJob, Written,
 };
 
 /// A store in use.
@@ -146,10 +146,17 @@ impl<'b> World<'b> {
             let standing = transition::begin(&rule, state);
             let expected = before.as_ref().map_or(ExpectedJob::Absent, expected);
             let write = self.write(name, definition.clone(), standing, expected, true);
-            if let Written::Done(_) = self.store().put_job(write).await.unwrap() {
-                return self.job(name).await;
+            if let Written::Done(written) = self.store().put_job(write).await.unwrap() {
+                return self.read_again(written).await;
             }
         }
+    }
+
+    /// A job that was written, read again: nothing else must come of that.
+    async fn read_again(&self, written: StoredJob) -> StoredJob {
+        let read = self.job(&written.job.name).await;
+        assert_eq!(format!("{written:?}"), format!("{read:?}"));
+        read
     }
 
     /// Changes a job in part, as PATCH does.
@@ -157,8 +164,8 @@ impl<'b> World<'b> {
         loop {
             let before = self.job(name).await;
             let write = self.patched(&before, state, &change);
-            if let Written::Done(_) = self.store().put_job(write).await.unwrap() {
-                return self.job(name).await;
+            if let Written::Done(written) = self.store().put_job(write).await.unwrap() {
+                return self.read_again(written).await;
             }
         }
     }
@@ -321,10 +328,10 @@ pub(super) fn expected(stored: &StoredJob) -> ExpectedJob {
     }
 }
 
-/// The revision of a write that went well.
-pub(super) fn done(written: Written) -> Revision {
+/// What came of a write that went well.
+pub(super) fn done<T: std::fmt::Debug>(written: Written<T>) -> T {
     match written {
-        Written::Done(revision) => revision,
+        Written::Done(done) => done,
         other => panic!("not written: {other:?}"),
     }
 }

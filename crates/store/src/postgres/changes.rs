@@ -14,12 +14,12 @@ use super::work::Work;
 use super::{certificates, definitions, due, executions, jobs, keys, shards};
 use crate::codec::ticks;
 use crate::decisions::{self, Carried};
-use crate::rows::{ExecutionRow, JobRow, Restored, restored};
+use crate::rows::{ExecutionRow, JobRow, Restored, created, restored};
 use crate::seal::{KeyId, SealedDefinition};
-use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
+use crate::{Deleted, ExpectedJob, JobWrite, Revision, StoredJob, Written};
 
 /// See [`Store::put_job`](crate::Store::put_job).
-pub(super) async fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written> {
+pub(super) async fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written<StoredJob>> {
     let hold = match write.expected {
         ExpectedJob::Absent => Hold::Alone,
         ExpectedJob::Standing { .. } => Hold::Together,
@@ -48,7 +48,7 @@ pub(super) async fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Wr
     }
 }
 
-async fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Written> {
+async fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Written<StoredJob>> {
     let row = work.query_opt("SELECT jobs, enabled FROM collections WHERE id = $1", &[&collection]).await?;
     let Some(row) = row else { return Ok(Written::NoCollection) };
     let (there, enabled): (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
@@ -90,7 +90,7 @@ async fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outco
     work.execute("UPDATE collections SET jobs = jobs + 1 WHERE id = $1", &[&collection]).await?;
     work.ring |= due_at.is_some();
     work.tell |= due_at.is_some();
-    Ok(Written::Done(Revision(revision)))
+    Ok(Written::Done(created(id, write, revision)?))
 }
 
 /// The definition of a job in the form in which it is stored. What is listed of it is brought up to date.
@@ -110,7 +110,7 @@ async fn update(
     held: &[Held],
     restored: &Restored,
     write: &JobWrite,
-) -> Outcome<Written> {
+) -> Outcome<Written<StoredJob>> {
     executions::delete(work, &restored.taken_back).await?;
     row.next_number = restored.next_number;
     row.next_at = restored.next_at;
@@ -123,8 +123,8 @@ async fn update(
         work.ledger.push((row.collection_id, entry.clone()));
     }
     let resting = !executions::any(work, row.id).await?;
-    let row = decisions::rewritten(row, write, resting);
-    let revision = work.next_revision().await?;
+    let mut row = decisions::rewritten(row, write, resting);
+    row.revision = work.next_revision().await?;
     let due_at = row.next_at.filter(|_| row.collection.enabled).map(ticks);
     due::forget(work, &[row.id]).await?;
     work.execute(
@@ -146,7 +146,7 @@ async fn update(
             &row.paused_at.map(ticks),
             &row.last_faulted,
             &row.generation,
-            &revision,
+            &row.revision,
             &row.state.is_final().then(|| ticks(write.now)),
         ],
     )
@@ -160,7 +160,11 @@ async fn update(
     .await?;
     work.ring |= due_at.is_some();
     work.tell |= due_at.is_some();
-    Ok(Written::Done(Revision(revision)))
+    let left = if resting { None } else { executions::of_jobs(work, &[row.id]).await?.remove(&row.id) };
+    let left = left.unwrap_or_default();
+    let begun: Vec<i64> = left.iter().filter(|held| held.seems_begun(work)).map(|held| held.row.id).collect();
+    let left: Vec<ExecutionRow> = left.into_iter().map(|held| held.row).collect();
+    Ok(Written::Done(row.written(&left, |execution| begun.contains(&execution.id), write)?))
 }
 
 /// What becomes of executions whose job is changed.

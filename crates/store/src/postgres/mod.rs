@@ -400,7 +400,7 @@ impl Store for PostgresStore {
         change!(&self.shared, work => keys::retire(&mut work))
     }
 
-    async fn put_job(&self, write: JobWrite) -> Result<Written> {
+    async fn put_job(&self, write: JobWrite) -> Result<Written<StoredJob>> {
         noted!(self, work => changes::put_job(&mut work, &write))
     }
 

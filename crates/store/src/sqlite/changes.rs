@@ -13,12 +13,12 @@ use super::writer::Work;
 use super::{certificates, collections, definitions, executions, jobs, ledger};
 use crate::codec::{Coded, key, ticks};
 use crate::decisions::{self, Carried};
-use crate::rows::{ExecutionRow, JobRow, Restored, restored};
+use crate::rows::{ExecutionRow, JobRow, Restored, created, restored};
 use crate::seal::KeyId;
-use crate::{Deleted, ExpectedJob, JobWrite, Revision, Written};
+use crate::{Deleted, ExpectedJob, JobWrite, Revision, StoredJob, Written};
 
 /// See [`Store::put_job`](crate::Store::put_job).
-pub(super) fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written> {
+pub(super) fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written<StoredJob>> {
     let db = work.db;
     let Some(collection) = collections::find(db, &write.collection)? else {
         return Ok(Written::NoCollection);
@@ -56,7 +56,7 @@ fn take_back(work: &mut Work<'_>, restored: &Restored) -> Outcome<bool> {
     Ok(true)
 }
 
-fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Written> {
+fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Written<StoredJob>> {
     let db = work.db;
     let (there, enabled): (u64, bool) = db
         .prepare_cached("SELECT jobs, enabled FROM collections WHERE id = ?1")?
@@ -93,7 +93,7 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
     db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
         .execute(params![collection])?;
     work.ring |= due_at.is_some();
-    Ok(Written::Done(Revision(revision)))
+    Ok(Written::Done(created(id, write, revision)?))
 }
 
 fn update(
@@ -102,7 +102,7 @@ fn update(
     executions: &[ExecutionRow],
     restored: &Restored,
     write: &JobWrite,
-) -> Outcome<Written> {
+) -> Outcome<Written<StoredJob>> {
     let db = work.db;
     work.at_hand.forget_job(row.id);
     row.next_number = restored.next_number;
@@ -117,8 +117,8 @@ fn update(
     }
 
     let resting = !executions::any(db, row.id)?;
-    let row = decisions::rewritten(row, write, resting);
-    let revision = work.revisions.next(db)?;
+    let mut row = decisions::rewritten(row, write, resting);
+    row.revision = work.revisions.next(db)?;
     let due_at = row.next_at.filter(|_| row.collection.enabled).map(ticks);
     db.prepare_cached(
         "UPDATE jobs SET seed = ?2, state = ?3, ahead = ?4, executions = ?5, failures = ?6, faulted = ?7, \
@@ -140,7 +140,7 @@ fn update(
         row.paused_at.map(ticks),
         row.last_faulted,
         row.generation,
-        revision,
+        row.revision,
         row.state.is_final().then(|| ticks(write.now)),
     ])?;
     let sealed = work.sealer.keyring().seal(&write.definition, JobId(row.id))?;
@@ -148,7 +148,8 @@ fn update(
         .execute(params![row.id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
     certificates::replace(db, row.id, &write.definition)?;
     work.ring |= due_at.is_some();
-    Ok(Written::Done(Revision(revision)))
+    let left = if resting { Vec::new() } else { executions::of_job(db, row.id)? };
+    Ok(Written::Done(row.written(&left, |execution| work.tickets.is_begun(execution), write)?))
 }
 
 /// What becomes of executions whose job is changed.

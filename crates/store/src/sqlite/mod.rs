@@ -329,7 +329,7 @@ impl Store for SqliteStore {
         self.readers.run(move |db, shared| jobs::all_jobs(db, shared, &path)).await
     }
 
-    async fn put_job(&self, write: JobWrite) -> Result<Written> {
+    async fn put_job(&self, write: JobWrite) -> Result<Written<StoredJob>> {
         self.change(move |work| changes::put_job(work, &write)).await
     }
 

@@ -121,7 +121,7 @@ impl Store for Pair {
         self.api.job_states().await
     }
 
-    async fn put_job(&self, write: JobWrite) -> Result<Written> {
+    async fn put_job(&self, write: JobWrite) -> Result<Written<StoredJob>> {
         self.api.put_job(write).await
     }
 

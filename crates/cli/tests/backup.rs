@@ -5,6 +5,7 @@ mod running;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use jiff::Timestamp;
 use running::{COLLECTION, Server, job, job_path, ledger, target, until};
 use serde_json::json;
 
@@ -44,6 +45,12 @@ fn a_copy_made_under_load_is_a_store_of_its_own() {
         output
     });
     assert!(output.status.success(), "{}", said(&output));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let copied_at: i64 = rusqlite::Connection::open(copy.path().join("punctual.db"))
+        .and_then(|db| db.query_row("SELECT copied_at FROM moves", [], |row| row.get(0)))
+        .expect("the copy says of when it is");
+    let instant = Timestamp::from_nanosecond(i128::from(copied_at) * 100).expect("an instant");
+    assert!(told.contains(&format!("as it was at {instant},")), "{told}");
     let again = backup(&url, &["punctual.db"], copy.path());
     assert_eq!(again.status.code(), Some(2), "{}", said(&again));
     assert!(said(&again).contains("--force"), "{}", said(&again));

@@ -24,6 +24,7 @@ use uuid::Uuid;
 
 use crate::lanes::{Bounds, Lane, Lanes};
 use crate::numbers::{ByName, CollectionNumbers, Numbers};
+use crate::pulse::Beat;
 use crate::settler::Ended;
 use crate::under_way::{Begun, UnderWay};
 
@@ -43,6 +44,7 @@ pub(crate) struct Dispatcher {
     pub(crate) attempts: mpsc::UnboundedSender<Ended>,
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) numbers: Arc<Numbers>,
+    pub(crate) beat: Beat,
     /// Begin nothing new.
     pub(crate) stop: CancellationToken,
 }
@@ -56,6 +58,7 @@ impl Dispatcher {
         let calls = TaskTracker::new();
         let (ended, mut endings) = mpsc::unbounded_channel::<CallLane>();
         loop {
+            self.beat.beat();
             let now = self.clock.now();
             while let Some(waiting) = timer.peek()
                 && waiting.at <= now

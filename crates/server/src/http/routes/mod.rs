@@ -28,7 +28,7 @@ use super::path::Resource;
 use crate::app::{App, etag};
 use crate::metrics::Form;
 use crate::problem::Problem;
-use crate::{VERSION, metrics, openapi};
+use crate::{metrics, openapi};
 
 pub(super) use deployments::LARGEST_IMPORT;
 
@@ -114,7 +114,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::RemoveRole => register::remove(app, call).await,
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
-        Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
+        Resource::Health => nodes::health(app),
         Resource::Ready => nodes::ready(app).await,
         Resource::Metrics => {
             let form = Form::asked(&call.headers);

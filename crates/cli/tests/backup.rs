@@ -89,3 +89,24 @@ fn a_server_that_is_not_there_is_said_to_be() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 0);
 }
+
+#[test]
+fn only_who_speaks_tls_needs_certificates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let none = folder.path().join("none.pem");
+    std::fs::write(&none, "").expect("written");
+    let server = Server::start(&folder.path().join("data"), &[]);
+    let ask = |address: &str| {
+        Command::new(env!("CARGO_BIN_EXE_punctual"))
+            .args(["backup", "-", "--server", address])
+            .env("SSL_CERT_FILE", &none)
+            .env("SSL_CERT_DIR", folder.path())
+            .output()
+            .expect("run")
+    };
+    let plain = ask(&format!("http://{}", server.address));
+    assert!(plain.stdout.starts_with(b"SQLite format 3"), "{}", said(&plain));
+    let secure = ask(&format!("https://{}", server.address));
+    assert!(said(&secure).contains("certificates of this machine"), "{}", said(&secure));
+    server.kill();
+}

@@ -22,10 +22,13 @@
 
 #![forbid(unsafe_code)]
 
+mod calls;
 mod claimer;
 mod cleaner;
 mod clock;
 mod dispatcher;
+#[cfg(test)]
+mod embedded;
 mod lanes;
 mod numbers;
 mod pulse;
@@ -44,8 +47,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+pub use calls::occurrence_span;
 pub use clock::{SimulatedClock, SystemClock};
-pub use dispatcher::occurrence_span;
 pub use lanes::Bounds;
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use pulse::{Ailing, Pulse};
@@ -147,17 +150,21 @@ impl Engine {
             beat: part("claimer"),
             stop: stop.clone(),
         };
-        let dispatcher = dispatcher::Dispatcher {
+        let caller = calls::Caller {
             runner,
+            clock: clock.clone(),
+            traces: settings.traces,
+            attempts,
+            under_way: under_way.clone(),
+            numbers: numbers.clone(),
+        };
+        let dispatcher = dispatcher::Dispatcher {
+            caller,
             clock: clock.clone(),
             store: store.clone(),
             bounds: settings.bounds,
             longest_nap: settings.longest_nap,
-            traces: settings.traces,
             claims: claimed,
-            attempts,
-            under_way: under_way.clone(),
-            numbers: numbers.clone(),
             beat: part("dispatcher"),
             stop: stop.clone(),
         };

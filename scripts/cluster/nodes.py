@@ -40,14 +40,12 @@ class Node:
     def start(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PUNCTUAL_")}
         environment |= {
-            "PUNCTUAL_DATABASE": self.database,
-            "PUNCTUAL_NODE": self.name,
             "PUNCTUAL_SECRETS_KEY": KEY,
             "PUNCTUAL_PLANS_P20PREMIUM_JOBS": "1000000",
             "PUNCTUAL_PLANS_P20PREMIUM_SHORTEST_RETRY": "1s",
             "PUNCTUAL_LOG_LEVEL": "info,store::postgres=debug",
             "NO_COLOR": "1",
-        } | self.clock
+        } | self.place() | self.clock
         log = open(f"{self.folder}/{self.name}.log", "a")
         self.process = subprocess.Popen(
             [self.binary, "serve", "--listen", f"127.0.0.1:{self.port}"],
@@ -61,6 +59,10 @@ class Node:
         line = self.process.stdout.readline()
         if "serves" not in line:
             raise SystemExit(f"{self.name} does not start: {open(log.name).read()}")
+
+    def place(self):
+        """Where its jobs are."""
+        return {"PUNCTUAL_DATABASE": self.database, "PUNCTUAL_NODE": self.name}
 
     def send(self, number):
         self.process.send_signal(number)

@@ -28,7 +28,8 @@ pub(crate) struct Options {
     server: Server,
 }
 
-const EXAMPLES: &str = "The server goes on working; the copy holds what was stored when the command began.
+const EXAMPLES: &str = "The server goes on working. The copy says of when it is: every change answered before that instant is in it,
+none that was asked for later, and the outcome of every call that was written down by then.
 It is one SQLite file, with secrets sealed; keep the server's keys too, in another place.
 To restore it, stop the server and put it into an empty data folder as punctual.db, with the keys.
 
@@ -48,6 +49,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let length = answer.headers().get(header::CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
         let length: u64 = length.context("the server does not say how large the copy is")?;
+        let at = answer.headers().get("x-punctual-backup-instant").and_then(|at| at.to_str().ok());
+        let at = at.context("the server does not say of when the copy is")?.to_owned();
         if stdout {
             return save(answer.into_body(), length, &mut io::stdout().lock()).await;
         }
@@ -60,7 +63,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             let _ = fs::remove_file(&partial);
         }
         saved.with_context(|| format!("{} cannot be written", file.display()))?;
-        writeln!(io::stdout(), "{} holds the store, {length} bytes", file.display())?;
+        writeln!(io::stdout(), "{} holds the store as it was at {at}, {length} bytes", file.display())?;
         Ok(())
     })
 }

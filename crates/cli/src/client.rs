@@ -11,6 +11,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use url::Url;
 
@@ -121,12 +122,15 @@ impl Client {
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(CONNECT_PATIENCE));
-        let connector = HttpsConnectorBuilder::new()
-            .with_native_roots()
-            .context("the certificates of this machine cannot be read")?
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(connector);
+        let builder = HttpsConnectorBuilder::new();
+        let builder = if base.scheme() == "https" {
+            builder.with_native_roots().context("the certificates of this machine cannot be read")?
+        } else {
+            // A machine may have none, and nobody needs any.
+            let nobody = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
+            builder.with_tls_config(nobody.with_no_client_auth())
+        };
+        let connector = builder.https_or_http().enable_http1().wrap_connector(connector);
         Ok(Self { base, token: None, pool: Pool::builder(TokioExecutor::new()).build(connector) })
     }
 

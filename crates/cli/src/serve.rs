@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         metrics_listen: options.metrics_listen.clone(),
     };
     let config = load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?;
-    server::init_logging(&config)?;
+    let _log = server::Logging::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     runtime.block_on(server::serve(config, server::Options { demo: options.demo }))
 }

@@ -5,6 +5,7 @@ mod running;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use jiff::Timestamp;
 use running::{COLLECTION, Server, job, job_path, ledger, target, until};
 use serde_json::json;
 
@@ -44,6 +45,12 @@ fn a_copy_made_under_load_is_a_store_of_its_own() {
         output
     });
     assert!(output.status.success(), "{}", said(&output));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let copied_at: i64 = rusqlite::Connection::open(copy.path().join("punctual.db"))
+        .and_then(|db| db.query_row("SELECT copied_at FROM moves", [], |row| row.get(0)))
+        .expect("the copy says of when it is");
+    let instant = Timestamp::from_nanosecond(i128::from(copied_at) * 100).expect("an instant");
+    assert!(told.contains(&format!("as it was at {instant},")), "{told}");
     let again = backup(&url, &["punctual.db"], copy.path());
     assert_eq!(again.status.code(), Some(2), "{}", said(&again));
     assert!(said(&again).contains("--force"), "{}", said(&again));
@@ -81,4 +88,25 @@ fn a_server_that_is_not_there_is_said_to_be() {
         assert!(said(&output).contains("--server"), "{}", said(&output));
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 0);
+}
+
+#[test]
+fn only_who_speaks_tls_needs_certificates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let none = folder.path().join("none.pem");
+    std::fs::write(&none, "").expect("written");
+    let server = Server::start(&folder.path().join("data"), &[]);
+    let ask = |address: &str| {
+        Command::new(env!("CARGO_BIN_EXE_punctual"))
+            .args(["backup", "-", "--server", address])
+            .env("SSL_CERT_FILE", &none)
+            .env("SSL_CERT_DIR", folder.path())
+            .output()
+            .expect("run")
+    };
+    let plain = ask(&format!("http://{}", server.address));
+    assert!(plain.stdout.starts_with(b"SQLite format 3"), "{}", said(&plain));
+    let secure = ask(&format!("https://{}", server.address));
+    assert!(said(&secure).contains("certificates of this machine"), "{}", said(&secure));
+    server.kill();
 }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use crate::Numbers;
+use crate::pulse::Beat;
 
 /// What the claimer needs.
 pub(crate) struct Claimer {
@@ -25,6 +26,7 @@ pub(crate) struct Claimer {
     pub(crate) longest_nap: Duration,
     pub(crate) claims: mpsc::Sender<Claim>,
     pub(crate) numbers: Arc<Numbers>,
+    pub(crate) beat: Beat,
     pub(crate) stop: CancellationToken,
 }
 
@@ -46,6 +48,7 @@ impl Claimer {
         let mut bell = self.store.bell().listen();
         let mut troubled = false;
         loop {
+            self.beat.beat();
             // Whatever rings from here on is heard, even while we look.
             bell.mark_unchanged();
             let next = match self.claim().await {

@@ -17,6 +17,7 @@ use tracing::{debug, error};
 use crate::calls::{Call, Caller, Calls, call_of, until};
 use crate::lanes::{Bounds, Lane};
 use crate::numbers::ByName;
+use crate::pulse::Beat;
 
 /// What the dispatcher needs.
 pub(crate) struct Dispatcher {
@@ -27,6 +28,7 @@ pub(crate) struct Dispatcher {
     /// No sleep is longer than this, so that a clock that was set is noticed.
     pub(crate) longest_nap: Duration,
     pub(crate) claims: mpsc::Receiver<Claim>,
+    pub(crate) beat: Beat,
     /// Begin nothing new.
     pub(crate) stop: CancellationToken,
 }
@@ -37,7 +39,7 @@ const AT_ONCE: usize = 256;
 impl Dispatcher {
     /// Fires until told to stop, then hands back what has not begun and waits for what has.
     pub(crate) async fn run(self) {
-        let Self { caller, clock, store, bounds, longest_nap, mut claims, stop } = self;
+        let Self { caller, clock, store, bounds, longest_nap, mut claims, beat, stop } = self;
         let numbers = Arc::clone(&caller.numbers);
         let runner = Arc::clone(&caller.runner);
         let calls = Calls::new(caller, bounds);
@@ -53,6 +55,7 @@ impl Dispatcher {
         };
         let mut timer = Timer::default();
         loop {
+            beat.beat();
             let now = clock.now();
             while timer.next_at().is_some_and(|at| at <= now) {
                 calls.line_up(timer.take(now, AT_ONCE));

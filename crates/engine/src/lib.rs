@@ -12,7 +12,8 @@
 //! The claimer looks a horizon ahead, in batches; the dispatcher holds only those few seconds in memory, however many
 //! jobs are stored. Retries, error actions and runs asked for by hand enter at the same claim.
 //!
-//! Who wants to see it at work hands it a [`Watched`]: the attempts of this moment and word of each, and what is counted.
+//! Who wants to see it at work hands it a [`Watched`]: the attempts of this moment and word of each, what is counted, and
+//! whether each part of it is alive.
 //!
 //! # Stopping
 //!
@@ -30,6 +31,7 @@ mod dispatcher;
 mod embedded;
 mod lanes;
 mod numbers;
+mod pulse;
 mod settler;
 mod under_way;
 
@@ -49,6 +51,7 @@ pub use calls::occurrence_span;
 pub use clock::{SimulatedClock, SystemClock};
 pub use lanes::Bounds;
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
+pub use pulse::{Ailing, Pulse};
 pub use under_way::{Begun, UnderWay, Word};
 
 /// What an operator may change.
@@ -97,6 +100,8 @@ pub struct Watched {
     pub under_way: Arc<UnderWay>,
     /// What was counted.
     pub numbers: Arc<Numbers>,
+    /// Whether all of it is alive.
+    pub pulse: Arc<Pulse>,
 }
 
 /// A running engine.
@@ -104,6 +109,7 @@ pub struct Watched {
 pub struct Engine {
     stop: CancellationToken,
     drain: Duration,
+    pulse: Arc<Pulse>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -126,7 +132,8 @@ impl Engine {
         settings: Settings,
         watched: Watched,
     ) -> Self {
-        let Watched { under_way, numbers } = watched;
+        let Watched { under_way, numbers, pulse } = watched;
+        let part = |name| pulse.part(name, settings.longest_nap);
         let stop = CancellationToken::new();
         let batch = settings.batch as usize;
         // A full channel makes the claimer wait: what is due in the next seconds is bounded, not what is stored.
@@ -140,6 +147,7 @@ impl Engine {
             longest_nap: settings.longest_nap,
             claims,
             numbers: numbers.clone(),
+            beat: part("claimer"),
             stop: stop.clone(),
         };
         let caller = calls::Caller {
@@ -157,6 +165,7 @@ impl Engine {
             bounds: settings.bounds,
             longest_nap: settings.longest_nap,
             claims: claimed,
+            beat: part("dispatcher"),
             stop: stop.clone(),
         };
         let settler = settler::Settler {
@@ -166,6 +175,7 @@ impl Engine {
             within: settings.settle_within,
             under_way,
             numbers,
+            beat: part("settler"),
         };
         let cleaner = cleaner::Cleaner {
             store,
@@ -181,11 +191,12 @@ impl Engine {
             tokio::spawn(settler.run()),
             tokio::spawn(cleaner.run()),
         ];
-        Self { stop, drain: settings.drain, tasks }
+        Self { stop, drain: settings.drain, pulse, tasks }
     }
 
     /// Stops: begins nothing new, waits for what is in flight, settles it. Whether all of it ended in time.
     pub async fn stop(self) -> bool {
+        self.pulse.stop();
         self.stop.cancel();
         let aborts: Vec<_> = self.tasks.iter().map(JoinHandle::abort_handle).collect();
         let ended = timeout(self.drain, async {

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
 use crate::numbers::{CollectionNumbers, Numbers};
+use crate::pulse::Beat;
 use crate::under_way::{Begun, UnderWay};
 
 /// An attempt that has ended.
@@ -32,6 +33,7 @@ pub(crate) struct Settler {
     pub(crate) within: Duration,
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) numbers: Arc<Numbers>,
+    pub(crate) beat: Beat,
 }
 
 /// So many attempts wait for no others: more would hardly make each of them cheaper.
@@ -44,13 +46,19 @@ impl Settler {
     /// Settles until all who make attempts are gone, and all attempts are written.
     pub(crate) async fn run(mut self) {
         let mut ended = Vec::with_capacity(self.batch);
-        while self.attempts.recv_many(&mut ended, self.batch).await > 0 {
+        loop {
+            self.beat.idle();
+            if self.attempts.recv_many(&mut ended, self.batch).await == 0 {
+                break;
+            }
+            self.beat.beat();
             self.gather(&mut ended).await;
             let mut troubled = false;
             let attempts = || ended.iter().map(|ended: &Ended| ended.attempted.clone()).collect();
             // What was called must be written down, however long the store is away.
             let began = Instant::now();
             let settlements = loop {
+                self.beat.beat();
                 let error = match self.store.settle(attempts()).await {
                     Ok(settlements) => break settlements,
                     Err(error) => error,
@@ -170,6 +178,7 @@ mod tests {
             within,
             under_way: under_way.clone(),
             numbers: Arc::default(),
+            beat: crate::Pulse::default().part("settler", Duration::ZERO),
         };
         tokio::time::pause();
         let settler = tokio::spawn(settler.run());
@@ -231,6 +240,7 @@ mod tests {
             within: hour,
             under_way: Arc::default(),
             numbers: Arc::default(),
+            beat: crate::Pulse::default().part("settler", Duration::ZERO),
         };
         tokio::time::pause();
         let start = Instant::now();

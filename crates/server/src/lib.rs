@@ -13,6 +13,7 @@ pub mod guard;
 pub mod http;
 pub mod keys;
 pub mod live;
+mod logging;
 pub mod metrics;
 pub mod notices;
 mod openapi;
@@ -24,7 +25,8 @@ mod stores;
 pub mod traces;
 mod transport;
 
-pub use serve::{Options, init_logging, make_token, serve};
+pub use logging::Logging;
+pub use serve::{Options, make_token, serve};
 
 /// The version of the product.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,9 +1,12 @@
 //! What happens now: attempts that begin and end, and changes that are made; for whoever watches.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{Numbers, Watched};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+use store::Store;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How many changes are kept for those who listen slowly.
@@ -11,6 +14,9 @@ const KEPT: usize = 1024;
 
 /// How many may watch at a time: each costs a connection and a little memory.
 const MOST_WATCHERS: usize = 100;
+
+/// How long a trial of the store holds: probes come from everywhere, and each would be a commit.
+const TRY_HOLDS: Duration = Duration::from_secs(1);
 
 /// What was done to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +56,8 @@ pub struct Live {
     pub watched: Watched,
     changes: broadcast::Sender<Change>,
     watchers: Arc<Semaphore>,
+    /// When the store was tried last, and what came of it.
+    tried: Mutex<Option<(Instant, store::Result<()>)>>,
     stop: CancellationToken,
 }
 
@@ -59,6 +67,7 @@ impl Default for Live {
             watched: Watched::default(),
             changes: broadcast::Sender::new(KEPT),
             watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
+            tried: Mutex::default(),
             stop: CancellationToken::new(),
         }
     }
@@ -87,6 +96,20 @@ impl Live {
     /// A place among those who watch; `None` where all are taken.
     pub fn watch(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.watchers).try_acquire_owned().ok()
+    }
+
+    /// Whether a store takes changes. It is tried by a commit, so whoever asks again within a second hears what came of that.
+    pub async fn try_store(&self, store: &dyn Store) -> store::Result<()> {
+        // Held meanwhile: of many who ask at once, one tries.
+        let mut tried = self.tried.lock().await;
+        match &*tried {
+            Some((at, outcome)) if at.elapsed() < TRY_HOLDS => outcome.clone(),
+            _ => {
+                let outcome = store.check().await;
+                *tried = Some((Instant::now(), outcome.clone()));
+                outcome
+            }
+        }
     }
 
     /// Sends all who watch away: the process ends.

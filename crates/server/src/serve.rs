@@ -1,6 +1,6 @@
 //! The life of the process: start, serve, stop.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +16,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use tracing_subscriber::EnvFilter;
 
 use crate::app::register::NewToken;
 use crate::app::{App, Trials};
-use crate::config::{Config, LogFormat};
+use crate::config::Config;
 use crate::guard::Guard;
 use crate::http::Hosts;
 use crate::notices::Notifier;
@@ -34,20 +33,6 @@ use crate::{VERSION, demo, http};
 pub struct Options {
     /// Fill an empty store with examples.
     pub demo: bool,
-}
-
-/// Starts logging, to standard error.
-pub fn init_logging(config: &Config) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&config.log.level)
-        .with_context(|| format!("log.level: \"{}\" is neither a level nor a filter", config.log.level))?;
-    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
-    match config.log.format {
-        LogFormat::Text => subscriber.init(),
-        LogFormat::Json => subscriber.json().init(),
-    }
-    Ok(())
 }
 
 /// Serves until told to stop, then finishes what is under way.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use model::{Fate, JobState, Timestamp};
+use model::{Clock, Fate, JobState, Timestamp};
 use store::conformance::{Backend, World, path};
 use store::{
     Attempted, ExpectedJob, HistoryQuery, Keyring, LedgerQuery, Page, Retention, Span, SqliteSettings,
@@ -77,6 +77,15 @@ async fn measure(rows: Option<u32>) {
     fire(&mut world).await;
     if rows.is_some() {
         pages(&world, &file).await;
+    }
+}
+
+/// A clock that stands still.
+struct Stopped(Timestamp);
+
+impl Clock for Stopped {
+    fn now(&self) -> Timestamp {
+        self.0
     }
 }
 
@@ -249,7 +258,7 @@ async fn pages(world: &World<'_>, file: &Path) {
         println!("{what:<44} {:>12.2} ms", bite.as_secs_f64() * 1000.0);
     }
     let start = Instant::now();
-    let snapshot = store.snapshot().await.expect("a snapshot");
+    let snapshot = store.snapshot(Arc::new(Stopped(world.now))).await.expect("a snapshot");
     time("a snapshot for a backup", start);
     drop(snapshot);
     memory();

@@ -46,12 +46,13 @@ mod sweeper;
 mod tallies;
 mod walks;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use model::{
-    Collection, CollectionPath, Definition, Execution, Fate, GroupPath, HistoryEntry, HistoryStatus, Job,
-    JobState, LedgerEntry, Plan, Tally, Timestamp, Uuid,
+    Clock, Collection, CollectionPath, Definition, Execution, Fate, GroupPath, HistoryEntry, HistoryStatus,
+    Job, JobState, LedgerEntry, Plan, Tally, Timestamp, Uuid,
 };
 
 pub use bell::Bell;
@@ -503,6 +504,7 @@ pub trait Store: Register {
     /// Forgets keys with which nothing is sealed any more; which they were.
     async fn retire_keys(&self) -> Result<Vec<KeyId>>;
 
-    /// Copies the whole store while it is in use; `None` while an earlier copy is still held.
-    async fn snapshot(&self) -> Result<Option<Snapshot>>;
+    /// Copies the whole store while it is in use; `None` while an earlier copy is still held. The clock is asked at the
+    /// moment that the copy is of: what was answered before is in it, what is asked for later is not.
+    async fn snapshot(&self, clock: Arc<dyn Clock>) -> Result<Option<Snapshot>>;
 }

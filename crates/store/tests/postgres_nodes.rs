@@ -336,7 +336,8 @@ async fn a_node_without_a_key_that_others_seal_with_claims_nothing() {
 async fn a_store_is_not_copied_but_says_how() {
     with!(backend);
     let world = World::new(&backend).await;
-    let error = world.store().snapshot().await.expect_err("nothing to copy").to_string();
+    let error =
+        world.store().snapshot(Arc::new(Stopped(world.now))).await.expect_err("nothing to copy").to_string();
     assert!(error.contains("pg_dump"), "{error}");
 }
 

@@ -99,11 +99,14 @@ fn store(database: &Path) -> Finding {
             let says = format!("{} is damaged: {}", database.display(), found.faults.join("; "));
             Finding::wrong(CHECK, says, restore)
         }
-        Ok(found) if found.schema < found.newest_schema => Finding::ok(
-            CHECK,
-            format!("whole; schema {}, which `serve` brings to {}", found.schema, found.newest_schema),
-        ),
-        Ok(found) => Finding::ok(CHECK, format!("whole; schema {}", found.schema)),
+        Ok(found) => {
+            let newer = (found.schema < found.newest_schema)
+                .then(|| format!(", which `serve` brings to {}", found.newest_schema));
+            let copied =
+                found.copied_at.map(|at| format!("; a copy, with all that was committed before {at}"));
+            let [newer, copied] = [newer, copied].map(Option::unwrap_or_default);
+            Finding::ok(CHECK, format!("whole; schema {}{newer}{copied}", found.schema))
+        }
     }
 }
 

@@ -143,6 +143,8 @@ pub struct Log {
     pub level: String,
     /// For whom.
     pub format: LogFormat,
+    /// The most bytes that wait to be written.
+    pub buffer: usize,
 }
 
 /// For whom logs are written.

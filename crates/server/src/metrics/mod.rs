@@ -14,8 +14,8 @@ mod text;
 use engine::CollectionNumbers;
 use model::{CollectionPath, Fate};
 
-use crate::VERSION;
 use crate::app::App;
+use crate::{VERSION, logging};
 pub(crate) use requests::Asked;
 pub use requests::Requests;
 pub use survey::Survey;
@@ -34,6 +34,12 @@ pub(crate) async fn page(app: &App, form: Form) -> String {
     survey(&mut page, app).await;
     app.requests.tell(&mut page);
     traces(&mut page, app);
+    page.counter(
+        "punctual_log_lines_dropped_total",
+        "Lines of the log that had no room, because nobody took those before.",
+        &[],
+        logging::dropped(),
+    );
     process::tell(&mut page, app.started_at);
     page.gauge("punctual_build_info", "The version that runs; always 1.", &[("version", VERSION)], 1.0);
     page.end()

@@ -8,7 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use model::{CollectionPath, Execution, GroupPath, JobState, Timestamp};
+use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Timestamp};
 use store::conformance::Backend;
 use store::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
@@ -155,5 +155,5 @@ visits! {
     add_key(key: Key) -> ();
     reseal(most: u32) -> u32;
     retire_keys() -> Vec<KeyId>;
-    snapshot() -> Option<Snapshot>;
+    snapshot(clock: Arc<dyn Clock>) -> Option<Snapshot>;
 }

@@ -512,7 +512,7 @@ impl Store for PostgresStore {
         left.await.map_err(|fault: Fault| fault.tell(&self.shared.address.place))
     }
 
-    async fn snapshot(&self) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, _: Arc<dyn Clock>) -> Result<Option<Snapshot>> {
         Err(Error::Unsupported(
             "the jobs are kept in PostgreSQL: back it up with its own tools, such as pg_dump or pg_basebackup"
                 .to_owned(),

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::fault::Outcome;
-use super::{connection, migrations};
+use super::{connection, migrations, moves};
 use crate::Result;
 
 /// The most faults that are named; a file with more is no less broken.
@@ -16,6 +18,8 @@ pub struct Inspection {
     pub schema: usize,
     /// The version that this program writes. A file with an older one is brought up to date when it is opened.
     pub newest_schema: usize,
+    /// Of when it is, where it is a copy that nobody has served yet.
+    pub copied_at: Option<Timestamp>,
     /// What is damaged, in SQLite's words; empty where nothing is.
     pub faults: Vec<String>,
 }
@@ -32,7 +36,14 @@ fn look(path: &Path) -> Outcome<Inspection> {
     let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
     let mut faults: Vec<String> = lines.collect::<rusqlite::Result<_>>()?;
     faults.retain(|line| line != "ok");
-    Ok(Inspection { schema: migrations::version(&db)?, newest_schema: migrations::newest(), faults })
+    // What is damaged may not tell anything else.
+    let copied_at = if faults.is_empty() { moves::copied_at(&db)? } else { None };
+    Ok(Inspection {
+        schema: migrations::version(&db)?,
+        newest_schema: migrations::newest(),
+        copied_at,
+        faults,
+    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_moves.sql"),
     include_str!("migrations/0007_register.sql"),
     include_str!("migrations/0008_settling.sql"),
+    include_str!("migrations/0009_copies.sql"),
 ];
 
 /// "PUNC": marks the file as ours.

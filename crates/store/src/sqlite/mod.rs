@@ -66,7 +66,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::transition::{self, Patience};
-use model::{CollectionPath, Execution, Fate, GroupPath, JobState, Plans, Reason};
+use model::{Clock, CollectionPath, Execution, Fate, GroupPath, JobState, Plans, Reason};
 use tokio::sync::Semaphore;
 
 use self::connection::Lock;
@@ -436,9 +436,12 @@ impl Store for SqliteStore {
         self.writer.run(keys::retire).await
     }
 
-    async fn snapshot(&self) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, clock: Arc<dyn Clock>) -> Result<Option<Snapshot>> {
         let Ok(turn) = Arc::clone(&self.snapshots).try_acquire_owned() else { return Ok(None) };
-        let file = self.readers.run(|db, shared| snapshot::copy(db, &shared.path)).await?;
-        Ok(Some(Snapshot { file, _turn: turn }))
+        let path = self.shared.path.clone();
+        let moment = self.writer.run(move |_| snapshot::Moment::hold(&path, &*clock)).await?;
+        let at = moment.at;
+        let file = self.readers.run(move |_, shared| moment.copy(&shared.path)).await?;
+        Ok(Some(Snapshot { at, file, _turn: turn }))
     }
 }

@@ -63,7 +63,22 @@ pub(super) fn serve(db: &Connection) -> Outcome<()> {
     if mark.still.is_some() {
         db.execute("UPDATE moves SET still = NULL", [])?;
     }
+    if let Some(at) = copied_at(db)? {
+        tracing::info!(%at, "this store is a copy: what was committed after this instant is not in it");
+        db.execute("UPDATE moves SET copied_at = NULL", [])?;
+    }
     Ok(())
+}
+
+/// Of when a copy is that nobody has served yet; `None` in any other store.
+pub(super) fn copied_at(db: &Connection) -> Outcome<Option<Timestamp>> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('moves') WHERE name = 'copied_at')";
+    let is_told: bool = db.query_row(sql, [], |row| row.get(0))?;
+    if !is_told {
+        return Ok(None);
+    }
+    let at: Option<i64> = db.query_row("SELECT copied_at FROM moves", [], |row| row.get(0))?;
+    Ok(at.map(instant))
 }
 
 /// Notes that a move has begun to copy what nobody else can change.

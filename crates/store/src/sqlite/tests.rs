@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{JobState, Timestamp};
+use model::{Clock, JobState, Timestamp};
 use tempfile::TempDir;
 
 use super::fault::Fault;
-use super::{Durability, SqliteSettings, SqliteStore};
+use super::{Durability, SqliteSettings, SqliteStore, inspect};
 use crate::conformance::{Backend, World, keyring};
 use crate::{Error, Keyring, Register as _, Retention, Store};
 
@@ -245,6 +245,15 @@ fn other_files_are_left_alone() {
     assert!(error.to_string().contains("no SQLite database"), "{error}");
 }
 
+/// A clock that stands still.
+struct Still(Timestamp);
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
 #[tokio::test]
 async fn a_snapshot_is_a_store() {
     let backend = Sqlite::new();
@@ -252,22 +261,27 @@ async fn a_snapshot_is_a_store() {
     let store = backend.store();
     world.put("job", world.minutely()).await;
     let claim = world.begin_one().await;
+    let clock: Arc<dyn Clock> = Arc::new(Still(world.now));
     // Others write meanwhile.
-    let (snapshot, _) = tokio::join!(store.snapshot(), world.put("other", world.minutely_in(60)));
+    let (snapshot, _) =
+        tokio::join!(store.snapshot(clock.clone()), world.put("other", world.minutely_in(60)));
     let mut snapshot = snapshot.unwrap().expect("nobody holds another");
     world.settle(&claim, true).await;
-    assert!(store.snapshot().await.unwrap().is_none(), "one at a time");
+    assert!(store.snapshot(clock.clone()).await.unwrap().is_none(), "one at a time");
 
     let to = backend.folder.path().join("copied.db");
     std::io::copy(&mut snapshot.file, &mut std::fs::File::create(&to).unwrap()).unwrap();
+    assert_eq!(snapshot.at, world.now);
     drop(snapshot);
+    assert_eq!(inspect(&to).unwrap().copied_at, Some(world.now), "the file tells it too");
     let copy = open(&to, world.now).unwrap();
     let path = crate::conformance::path();
     assert!(copy.job(&path, "job").await.unwrap().is_some());
     assert_eq!(copy.claim_due(world.now, world.now, 10).await.unwrap().claims.len(), 1);
     assert!(copy.ledger(&Default::default(), 10).await.unwrap().is_empty());
+    assert_eq!(inspect(&to).unwrap().copied_at, None, "from now on there is more in it");
 
-    assert!(store.snapshot().await.unwrap().is_some(), "the one before was let go");
+    assert!(store.snapshot(clock).await.unwrap().is_some(), "the one before was let go");
     let left: Vec<_> = std::fs::read_dir(backend.folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())

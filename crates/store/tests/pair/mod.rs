@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use model::{CollectionPath, Execution, GroupPath, JobState, Timestamp};
+use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Timestamp};
 use store::*;
 
 /// See the module.
@@ -194,8 +194,8 @@ impl Store for Pair {
         self.api.leave().await
     }
 
-    async fn snapshot(&self) -> Result<Option<Snapshot>> {
-        self.api.snapshot().await
+    async fn snapshot(&self, clock: Arc<dyn Clock>) -> Result<Option<Snapshot>> {
+        self.api.snapshot(clock).await
     }
 
     async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>> {

@@ -28,12 +28,15 @@ use super::path::Resource;
 use crate::app::{App, etag};
 use crate::metrics::Form;
 use crate::problem::Problem;
-use crate::{VERSION, metrics, openapi};
+use crate::{metrics, openapi};
 
 pub(super) use deployments::LARGEST_IMPORT;
 
 /// Says which run was begun: an extension.
 const EXECUTION_TAG: HeaderName = HeaderName::from_static("x-punctual-execution-tag");
+
+/// Says of when a backup is.
+const BACKUP_INSTANT: HeaderName = HeaderName::from_static("x-punctual-backup-instant");
 
 type Answered = Result<Answer, Problem>;
 
@@ -91,11 +94,12 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Nodes => nodes::nodes(app, call).await,
         Resource::Backup => {
             app.note(Act::Backup, "", &serde_json::Value::Null).await?;
-            let copy = app.store.snapshot().await?;
+            let copy = app.store.snapshot(app.clock.clone()).await?;
             let copy = copy
                 .ok_or_else(|| Problem::busy("Another backup is being made; one at a time is possible."))?;
-            let name = format!("attachment; filename=\"punctual-{}.db\"", compact(app.clock.now()));
-            Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
+            let name = format!("attachment; filename=\"punctual-{}.db\"", compact(copy.at));
+            let at = copy.at.to_string();
+            Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name).with(BACKUP_INSTANT, at))
         }
         Resource::Keys | Resource::RotateKeys => keys::keys(app, call).await,
         Resource::Audit => audit::audit(app, call).await,
@@ -110,7 +114,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::RemoveRole => register::remove(app, call).await,
         Resource::OpenApi => Ok(Answer::json(200, openapi::document())),
         Resource::Echo => Ok(echo(call)),
-        Resource::Health => Ok(Answer::json(200, json!({"status": "ok", "version": VERSION}))),
+        Resource::Health => nodes::health(app),
         Resource::Ready => nodes::ready(app).await,
         Resource::Metrics => {
             let form = Form::asked(&call.headers);

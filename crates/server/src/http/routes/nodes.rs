@@ -1,9 +1,11 @@
 //! Who shares the store, and whether this one can do its work.
 
+use engine::Ailing;
 use serde_json::{Value, json};
 use store::Node;
 
 use super::{Answered, Call};
+use crate::VERSION;
 use crate::app::App;
 use crate::http::answer::Answer;
 use crate::problem::Problem;
@@ -32,13 +34,32 @@ fn milliseconds(span: i128) -> i64 {
     i64::try_from(span).unwrap_or(i64::MAX)
 }
 
+/// Whether the process does its work: it answers, and so does every part of its engine. Of the store `ready` tells.
+pub(super) fn health(app: &App) -> Answered {
+    let ailing = app.live.watched.pulse.ailing();
+    if ailing.is_empty() {
+        return Ok(Answer::json(200, json!({"status": "ok", "version": VERSION})));
+    }
+    let told: Vec<String> = ailing
+        .iter()
+        .map(|Ailing { part, stuck_for }| match stuck_for {
+            Some(stuck_for) => format!("the {part} has been stuck for {} seconds", stuck_for.as_secs()),
+            None => format!("the {part} has ended"),
+        })
+        .collect();
+    Err(Problem::busy(format!(
+        "The server does not do its work: {}. Start it again; the log may say why.",
+        told.join(", ")
+    )))
+}
+
 pub(super) async fn ready(app: &App) -> Answered {
     if app.live.is_stopping() {
         return Err(Problem::busy(
             "The server is stopping: what is under way may finish, nothing new begins.",
         ));
     }
-    app.store.check().await.map_err(|error| match error {
+    app.live.try_store(&*app.store).await.map_err(|error| match error {
         // Whether it is the database or this node's lease; of the embedded store the log tells more.
         store::Error::Unavailable(why) if app.config.database.is_some() => {
             Problem::busy(format!("The server is not ready: {why}."))

@@ -151,7 +151,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     // Callers that keep a connection open do not keep us for long.
     server.await?;
     renewer.inspect(JoinHandle::abort);
-    notifier.inspect(JoinHandle::abort);
+    notifier.abort();
     watching.inspect(JoinHandle::abort);
     resealer.abort();
     forgetter.abort();

@@ -68,6 +68,12 @@ pub(crate) enum Resource {
     Import,
     /// A template of what is here.
     Export,
+    /// Which jobs are watched, and who is told of their trouble.
+    Notifications,
+    /// One rule of that, by its name.
+    Notification(String),
+    /// What was told.
+    Notices,
     /// Who did what.
     Audit,
     /// Whether somebody has changed that.
@@ -128,6 +134,9 @@ impl Resource {
             ["api", "keys", "rotate"] => Some(Self::RotateKeys),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
+            ["api", "notifications"] => Some(Self::Notifications),
+            ["api", "notifications", name] if !name.is_empty() => Some(Self::Notification(name.to_owned())),
+            ["api", "notices"] => Some(Self::Notices),
             ["api", "audit"] => Some(Self::Audit),
             ["api", "audit", "verify"] => Some(Self::AuditVerify),
             ["api", "tokens"] => Some(Self::Tokens),
@@ -242,6 +251,7 @@ impl Resource {
             Self::Session => "GET, POST, DELETE",
             Self::Tokens => "GET, POST",
             Self::Token(_) => "DELETE",
+            Self::Notification(_) => "GET, PUT, DELETE",
             Self::Jobs(_) => "GET, POST",
             Self::Echo => "GET, POST, PUT, PATCH, DELETE",
             _ => "GET",
@@ -282,6 +292,9 @@ impl Resource {
             | Self::RotateKeys
             | Self::Import
             | Self::Export
+            | Self::Notifications
+            | Self::Notification(_)
+            | Self::Notices
             | Self::Audit
             | Self::AuditVerify
             | Self::Tokens
@@ -336,6 +349,8 @@ impl Resource {
             Self::Metrics => "metrics",
             Self::Session => "session",
             Self::Refer | Self::Referred => "sign-in",
+            Self::Notifications | Self::Notification(_) => "notifications",
+            Self::Notices => "notices",
             Self::Audit | Self::AuditVerify => "audit",
             Self::Roles | Self::AssignRole | Self::RemoveRole => "roles",
             Self::Tokens | Self::Token(_) => "tokens",
@@ -364,6 +379,9 @@ impl Resource {
             | Self::RotateKeys
             | Self::Import
             | Self::Export
+            | Self::Notifications
+            | Self::Notification(_)
+            | Self::Notices
             | Self::Audit
             | Self::AuditVerify
             | Self::Tokens

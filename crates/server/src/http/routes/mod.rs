@@ -6,7 +6,9 @@ mod events;
 mod groups;
 mod keys;
 mod ledger;
+mod members;
 mod nodes;
+mod notifications;
 mod overview;
 mod preview;
 mod register;
@@ -98,6 +100,9 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name))
         }
         Resource::Keys | Resource::RotateKeys => keys::keys(app, call).await,
+        Resource::Notifications => notifications::rules(app, call).await,
+        Resource::Notification(name) => notifications::rule(app, call, name).await,
+        Resource::Notices => notifications::notices(app, call).await,
         Resource::Audit => audit::audit(app, call).await,
         Resource::AuditVerify => audit::verify(app, call).await,
         Resource::Tokens => register::tokens(app, call).await,

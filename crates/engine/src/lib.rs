@@ -177,6 +177,11 @@ impl Engine {
         Self { stop, drain: settings.drain, tasks }
     }
 
+    /// Whether all of it runs: a part that ended before it was told to takes occurrences with it.
+    pub fn is_alive(&self) -> bool {
+        self.tasks.iter().all(|task| !task.is_finished())
+    }
+
     /// Stops: begins nothing new, waits for what is in flight, settles it. Whether all of it ended in time.
     pub async fn stop(self) -> bool {
         self.stop.cancel();

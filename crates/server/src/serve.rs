@@ -25,6 +25,7 @@ use crate::guard::Guard;
 use crate::http::Hosts;
 use crate::notices::Notifier;
 use crate::stores::{self, Opened};
+use crate::supervisor::Supervisor;
 use crate::traces::{self, Exporter, Traces};
 use crate::transport::{Bounds, Transport};
 use crate::{VERSION, demo, http};
@@ -121,16 +122,22 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     // Whoever started us may have gone; we serve all the same.
     let _ = writeln!(out, "Punctual {VERSION} serves {scheme}://{address}").and_then(|()| out.flush());
+    let supervisor = Supervisor::of(|name| std::env::var_os(name));
+    supervisor.ready(&format!("serves {scheme}://{address}"));
 
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        never = supervisor.watch(|| engine.is_alive()) => match never {},
     }
+    supervisor.stopping();
     info!("stopping: nothing new begins, what is under way may finish");
     // First of all /readyz says so, so that whoever spreads calls over nodes leaves this one out.
     live.stop();
     let all_ended = tokio::select! {
         ended = engine.stop() => ended,
+        // How long that may take is bounded.
+        never = supervisor.watch(|| true) => match never {},
         _ = interrupt.recv() => false,
         _ = terminate.recv() => false,
     };

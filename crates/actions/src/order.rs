@@ -1,6 +1,7 @@
 //! Orders: what a runner is asked to do, and whom it will burden by that.
 
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use model::{Timestamp, Uuid, action::Call};
 
@@ -30,7 +31,7 @@ pub struct Order<'a> {
 
 /// Host and port of a call. Two calls with equal targets burden the same machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Target(Box<str>);
+pub struct Target(Arc<str>);
 
 impl Target {
     /// The target of a call.

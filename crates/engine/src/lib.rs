@@ -21,10 +21,13 @@
 
 #![forbid(unsafe_code)]
 
+mod calls;
 mod claimer;
 mod cleaner;
 mod clock;
 mod dispatcher;
+#[cfg(test)]
+mod embedded;
 mod lanes;
 mod numbers;
 mod settler;
@@ -42,8 +45,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+pub use calls::occurrence_span;
 pub use clock::{SimulatedClock, SystemClock};
-pub use dispatcher::occurrence_span;
 pub use lanes::Bounds;
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use under_way::{Begun, UnderWay, Word};
@@ -139,17 +142,21 @@ impl Engine {
             numbers: numbers.clone(),
             stop: stop.clone(),
         };
-        let dispatcher = dispatcher::Dispatcher {
+        let caller = calls::Caller {
             runner,
+            clock: clock.clone(),
+            traces: settings.traces,
+            attempts,
+            under_way: under_way.clone(),
+            numbers: numbers.clone(),
+        };
+        let dispatcher = dispatcher::Dispatcher {
+            caller,
             clock: clock.clone(),
             store: store.clone(),
             bounds: settings.bounds,
             longest_nap: settings.longest_nap,
-            traces: settings.traces,
             claims: claimed,
-            attempts,
-            under_way: under_way.clone(),
-            numbers: numbers.clone(),
             stop: stop.clone(),
         };
         let settler = settler::Settler {

@@ -35,7 +35,7 @@ pub(crate) struct Settler {
 }
 
 /// So many attempts wait for no others: more would hardly make each of them cheaper.
-const ENOUGH: usize = 64;
+const ENOUGH: usize = 512;
 
 /// How long a store that failed is left alone.
 const BREATHER: Duration = Duration::from_millis(500);
@@ -131,24 +131,14 @@ fn log(begun: &Begun, attempt: &Attempt, fate: Fate) {
 
 #[cfg(test)]
 mod tests {
-    use model::{Definition, Timestamp};
-    use store::conformance::{Backend, World};
-    use store::{Claim, Keyring, SqliteSettings, SqliteStore};
-    use tempfile::TempDir;
+    use model::Definition;
+    use store::Claim;
+    use store::conformance::World;
     use tokio::time::Instant;
 
     use super::*;
+    use crate::embedded::Embedded;
     use crate::under_way::Word;
-
-    struct Sqlite(TempDir);
-
-    #[async_trait::async_trait]
-    impl Backend for Sqlite {
-        async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
-            let path = self.0.path().join("punctual.db");
-            Ok(Arc::new(SqliteStore::open(path, SqliteSettings::new(keyring), now)?))
-        }
-    }
 
     /// The attempt of a claim, which has succeeded.
     fn ended(world: &World<'_>, claim: &Claim) -> Ended {
@@ -164,7 +154,7 @@ mod tests {
 
     /// Two attempts end, the second 4 ms after the first: how long after the first each was written, on simulated time.
     async fn written_after(overlap: Overlap, within: Duration) -> Vec<Duration> {
-        let backend = Sqlite(TempDir::new().unwrap());
+        let backend = Embedded::new();
         let world = World::new(&backend).await;
         for name in ["a", "b"] {
             world.put(name, Definition { overlap, ..world.minutely() }).await;
@@ -226,7 +216,7 @@ mod tests {
     /// Nobody who stops a server has to wait for more that will not come.
     #[tokio::test]
     async fn the_last_attempts_wait_for_nothing() {
-        let backend = Sqlite(TempDir::new().unwrap());
+        let backend = Embedded::new();
         let world = World::new(&backend).await;
         world.put("a", world.minutely()).await;
         let claims = world.claim(0).await;

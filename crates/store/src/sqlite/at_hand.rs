@@ -4,7 +4,7 @@
 //! what reading them would bring. So whoever changes such a row in another way than by a claim or a settlement takes it
 //! out of here, and a rollback leaves nothing.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
@@ -15,9 +15,9 @@ use crate::rows::{ExecutionRow, JobRow};
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct AtHand {
-    executions: HashMap<i64, ExecutionRow>,
+    executions: BTreeMap<i64, ExecutionRow>,
     /// The jobs of these, and of how many of them.
-    jobs: HashMap<i64, Held>,
+    jobs: BTreeMap<i64, Held>,
     /// Whether it is certain that no execution waits for another one.
     none_queued: bool,
 }

@@ -7,7 +7,7 @@
 //! that already. **The invariant: an execution whose row says "claimed" has a ticket that can be begun or was begun, or
 //! it is in `lost`.** The next claim hands out again what is lost, with a new ticket.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Ticket;
@@ -19,7 +19,7 @@ pub(super) struct Tickets(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    held: HashMap<i64, Ticket>,
+    held: BTreeMap<i64, Ticket>,
     /// Claimed by their rows, but nobody can begin them any more.
     lost: HashSet<i64>,
     notes: Vec<Note>,

@@ -1,0 +1,309 @@
+//! Calls: makes what is due, as many at once as the bounds allow.
+//!
+//! What may go is made in a task of its own, which reports to the settler. A task that is done with its call looks itself
+//! for the next one that may go, so that a thousand in a row wake nobody up and need no task each.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use actions::{Order, Runner, Sampling, Target, TraceContext};
+use futures_util::FutureExt;
+use model::{Attempt, Clock, Outcome, Timestamp};
+use store::{Attempted, Claim};
+use tokio::sync::mpsc;
+use tokio::task::coop;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::lanes::{Bounds, Lane, Lanes};
+use crate::numbers::{CollectionNumbers, Numbers};
+use crate::settler::Ended;
+use crate::under_way::{Begun, UnderWay};
+
+/// The lane of a call: its collection and its target.
+pub(crate) type CallLane = Lane<Arc<str>, Target>;
+
+/// A claim whose call can be made.
+pub(crate) struct Call {
+    pub(crate) lane: CallLane,
+    pub(crate) claim: Claim,
+    /// The numbers of its collection.
+    pub(crate) numbers: Arc<CollectionNumbers>,
+}
+
+/// Makes calls, and whom it tells.
+pub(crate) struct Caller {
+    pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Which occurrences are traced.
+    pub(crate) traces: Option<Sampling>,
+    pub(crate) attempts: mpsc::UnboundedSender<Ended>,
+    pub(crate) under_way: Arc<UnderWay>,
+    pub(crate) numbers: Arc<Numbers>,
+}
+
+/// See the module.
+pub(crate) struct Calls {
+    caller: Caller,
+    lanes: Mutex<Lanes<Arc<str>, Target, Counted>>,
+    tasks: TaskTracker,
+}
+
+/// A claim in a lane, and what its collection's numbers are.
+struct Counted {
+    claim: Claim,
+    numbers: Arc<CollectionNumbers>,
+}
+
+impl Calls {
+    pub(crate) fn new(caller: Caller, bounds: Bounds) -> Arc<Self> {
+        Arc::new(Self { caller, lanes: Mutex::new(Lanes::new(bounds)), tasks: TaskTracker::new() })
+    }
+
+    /// Lines up calls that are due, and begins those that may go.
+    pub(crate) fn line_up(self: &Arc<Self>, due: impl Iterator<Item = Call>) {
+        let mut lanes = self.lanes();
+        for Call { lane, claim, numbers } in due {
+            lanes.push(lane, Counted { claim, numbers });
+        }
+        self.begin_all(&mut lanes);
+    }
+
+    /// Takes out all that has not begun.
+    pub(crate) fn take_back(&self) -> Vec<Claim> {
+        self.lanes().drain().map(|counted| counted.claim).collect()
+    }
+
+    /// Waits for all that has begun. Nothing more may be lined up.
+    pub(crate) async fn end(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// How many tasks make calls.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.tasks.len()
+    }
+
+    fn begin_all(self: &Arc<Self>, lanes: &mut Lanes<Arc<str>, Target, Counted>) {
+        while let Some((lane, counted)) = self.next(lanes) {
+            self.tasks.spawn(Arc::clone(self).make(lane, counted));
+        }
+        self.caller.numbers.in_lanes.set(lanes.waiting());
+    }
+
+    /// The next call that may go and has not been taken back.
+    fn next(&self, lanes: &mut Lanes<Arc<str>, Target, Counted>) -> Option<(CallLane, Counted)> {
+        while let Some((lane, counted)) = lanes.pop() {
+            if counted.claim.ticket.begin() {
+                return Some((lane, counted));
+            }
+            self.caller.numbers.revoked.count();
+            lanes.done(&lane);
+        }
+        None
+    }
+
+    /// Makes a call, and then whatever may go in its place.
+    async fn make(self: Arc<Self>, mut lane: CallLane, mut counted: Counted) {
+        loop {
+            self.caller.call(counted).await;
+            let next = {
+                let mut lanes = self.lanes();
+                lanes.done(&lane);
+                let next = self.next(&mut lanes);
+                // The room that is free now may be free for others as well: of another target, or another collection.
+                self.begin_all(&mut lanes);
+                next
+            };
+            let Some(next) = next else { return };
+            (lane, counted) = next;
+            // Calls that never wait must not keep others from running.
+            coop::consume_budget().await;
+        }
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Lanes<Arc<str>, Target, Counted>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Caller {
+    /// Makes one call and tells how it went.
+    async fn call(&self, Counted { claim, numbers: collection }: Counted) {
+        let started_at = self.clock.now();
+        let request_id = Uuid::new_v4();
+        let (job, execution) = (claim.job.clone(), claim.execution.clone());
+        let trace = self.traces.map(|traces| call_span(traces, execution.tag, request_id));
+        let entered = self.under_way.begin(Begun { job, execution, started_at, trace });
+        self.numbers.begin(&collection, &entered.begun);
+        // A call that panics is a failed attempt, not a lost one.
+        let outcome = match AssertUnwindSafe(self.carry_out(&claim, request_id, trace)).catch_unwind().await {
+            Ok(outcome) => outcome,
+            Err(_) => Outcome { success: false, message: "The call failed inside the scheduler.".to_owned() },
+        };
+        let attempt = Attempt { started_at, ended_at: self.clock.now().max(started_at), outcome };
+        let took = until(started_at, attempt.ended_at);
+        self.numbers.end(&collection, call_of(&claim), took, &attempt.outcome);
+        let begun = entered.begun.clone();
+        drop(entered);
+        // The settler outlives the calls; if not, the process is ending and the next start repeats the attempt.
+        let _ = self.attempts.send(Ended {
+            attempted: Attempted { id: claim.id, attempt, ticket: claim.ticket },
+            begun,
+            collection,
+        });
+    }
+
+    async fn carry_out(&self, claim: &Claim, request_id: Uuid, trace: Option<TraceContext>) -> Outcome {
+        let Some(call) = call_of(claim) else {
+            return Outcome { success: false, message: "The job has no such action any more.".to_owned() };
+        };
+        let order = Order {
+            call,
+            collection: &claim.job.collection.name,
+            job: &claim.job.name,
+            location: &claim.job.location,
+            expected_at: claim.execution.occurrence.at,
+            tag: claim.execution.tag,
+            request_id,
+            trace,
+        };
+        self.runner.run(order).await
+    }
+}
+
+/// The span of an occurrence, in the trace that has its tag as number: the same on every node and after every start, so that
+/// all attempts find their way to it.
+pub fn occurrence_span(tag: Uuid) -> u64 {
+    // Never 0: the upper half of a UUID holds its version.
+    (tag.as_u128() >> 64) as u64
+}
+
+/// The span of one call.
+fn call_span(traces: Sampling, tag: Uuid, request_id: Uuid) -> TraceContext {
+    let trace = tag.as_u128();
+    // Never 0: the lower half of a UUID holds its variant.
+    TraceContext { trace, span: request_id.as_u128() as u64, sampled: traces.keeps(trace) }
+}
+
+/// What a claim calls.
+pub(crate) fn call_of(claim: &Claim) -> Option<&model::action::Call> {
+    claim.job.definition.action.at_depth(claim.execution.depth).map(|action| &action.call)
+}
+
+/// How long until an instant; nothing if it has passed.
+pub(crate) fn until(now: Timestamp, at: Timestamp) -> Duration {
+    Duration::try_from(now.duration_until(at)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use actions::scripted::{Scripted, Step};
+    use store::conformance::World;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::SystemClock;
+    use crate::embedded::Embedded;
+
+    struct Scene {
+        calls: Arc<Calls>,
+        runner: Arc<Scripted>,
+        attempts: mpsc::UnboundedReceiver<Ended>,
+    }
+
+    impl Scene {
+        /// Calls that take a second each.
+        fn new(bounds: Bounds) -> Self {
+            let second = Duration::from_secs(1);
+            let runner = Arc::new(Scripted::new(move |_, _| Step::success().after(second)));
+            let (attempts, attempted) = mpsc::unbounded_channel();
+            let caller = Caller {
+                runner: runner.clone(),
+                clock: Arc::new(SystemClock),
+                traces: None,
+                attempts,
+                under_way: Arc::default(),
+                numbers: Arc::default(),
+            };
+            Self { calls: Calls::new(caller, bounds), runner, attempts: attempted }
+        }
+
+        fn line_up(&self, claims: &[Claim], lane: impl Fn(usize) -> (&'static str, &'static str)) {
+            let calls = claims.iter().enumerate().map(|(at, claim)| {
+                let (collection, target) = lane(at);
+                let lane = Lane { collection: collection.into(), target: Target::new(target, 80) };
+                Call { lane, claim: claim.clone(), numbers: Arc::default() }
+            });
+            self.calls.line_up(calls);
+        }
+
+        /// Waits for all that was lined up; how many attempts there were, and in which second each began.
+        async fn ended(&mut self, start: Instant) -> (usize, Vec<u64>) {
+            self.calls.end().await;
+            let mut attempts = 0;
+            while self.attempts.try_recv().is_ok() {
+                attempts += 1;
+            }
+            let began = |seen: &actions::scripted::Seen| (seen.started - start).as_secs();
+            (attempts, self.runner.seen().iter().map(began).collect())
+        }
+    }
+
+    /// Claims of so many jobs, and paused time.
+    async fn claims(count: usize) -> Vec<Claim> {
+        let backend = Embedded::new();
+        let world = World::new(&backend).await;
+        for number in 0..count {
+            world.put(&format!("job-{number}"), world.minutely()).await;
+        }
+        let claims = world.claim(0).await;
+        assert_eq!(claims.len(), count);
+        tokio::time::pause();
+        claims
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_made_by_those_who_are_done() {
+        let claims = claims(7).await;
+        let mut scene = Scene::new(Bounds { overall: 3, per_collection: 100, per_target: 100 });
+        let start = Instant::now();
+        scene.line_up(&claims, |_| ("a", "x"));
+        assert_eq!((scene.calls.in_flight(), scene.calls.caller.numbers.in_lanes.get()), (3, 4));
+        assert_eq!(scene.ended(start).await, (7, vec![0, 0, 0, 1, 1, 1, 2]));
+        assert_eq!((scene.runner.most_running(), scene.calls.caller.numbers.in_lanes.get()), (3, 0));
+    }
+
+    /// One call ends, and two may go: one of the same collection, and one to the same target.
+    #[tokio::test]
+    async fn a_call_that_ends_makes_room_in_its_collection_and_at_its_target() {
+        let claims = claims(3).await;
+        let mut scene = Scene::new(Bounds { overall: 10, per_collection: 1, per_target: 1 });
+        let start = Instant::now();
+        scene.line_up(&claims, |at| [("a", "x"), ("a", "y"), ("b", "x")][at]);
+        assert_eq!(scene.ended(start).await, (3, vec![0, 1, 1]));
+    }
+
+    #[tokio::test]
+    async fn what_was_taken_back_is_not_made_and_holds_up_nobody() {
+        let claims = claims(4).await;
+        let mut scene = Scene::new(Bounds { overall: 1, per_collection: 1, per_target: 1 });
+        let start = Instant::now();
+        scene.line_up(&claims, |_| ("a", "x"));
+        assert!(claims[1].ticket.cancel() && claims[2].ticket.cancel());
+        assert_eq!(scene.ended(start).await, (2, vec![0, 1]));
+        assert_eq!(scene.calls.caller.numbers.revoked.get(), 2);
+    }
+
+    #[tokio::test]
+    async fn what_has_not_begun_can_be_taken_out() {
+        let claims = claims(4).await;
+        let mut scene = Scene::new(Bounds { overall: 1, per_collection: 1, per_target: 1 });
+        let start = Instant::now();
+        scene.line_up(&claims, |_| ("a", "x"));
+        assert_eq!(scene.calls.take_back().len(), 3);
+        assert_eq!(scene.ended(start).await, (1, vec![0]));
+    }
+}

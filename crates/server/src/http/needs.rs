@@ -8,8 +8,9 @@ use axum::http::Method;
 use model::{CollectionPath, GroupPath};
 use serde_json::Value;
 
-use super::path::{Resource, job_of_id};
+use super::path::job_of_id;
 use super::query::Query;
+use super::resource::Resource;
 use crate::app::App;
 use crate::problem::Problem;
 

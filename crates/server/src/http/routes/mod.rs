@@ -26,7 +26,7 @@ use wire::list::{HistoryFilter, JobFilter};
 
 use super::Call;
 use super::answer::{Answer, compact};
-use super::path::Resource;
+use super::resource::Resource;
 use crate::app::{App, etag};
 use crate::metrics::Form;
 use crate::problem::Problem;

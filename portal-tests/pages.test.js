@@ -28,6 +28,7 @@ const PAGES = [
   ['edit', '/ui/edit/s/g/c/daily', '.preview .year'],
   ['ledger', '/ui/ledger?state=all', 'table.ledger tbody tr'],
   ['audit', '/ui/audit?days=any', 'table.list tbody tr'],
+  ['notices', '/ui/notices', '.empty'],
   ['nodes', '/ui/nodes', '.empty'],
   ['settings', '/ui/settings', '.card .facts'],
   ['no such page', '/ui/nothing', '.empty'],

@@ -166,7 +166,13 @@ test('one sentence says whether all is well', async () => {
     '1 run faulted and 3 runs were missed in the last hour',
   );
   assert.equal(say({ faulted: 1 }).kind, 'bad');
-  assert.equal(say({ faulted: 1 }, { partial: true }).title, 'This is your part of the server');
+  assert.equal(say({ faulted: 1 }, { partial: true }).title, '1 run faulted in the last hour');
+  const since = '2027-01-01T00:00:00Z';
+  assert.equal(
+    say({ faulted: 1 }, { countedSince: since, buckets: [{}] }).title,
+    '1 run faulted in the time that is counted',
+  );
+  assert.equal(say({}, { countedSince: since, buckets: [] }).title, 'More ran than is counted');
   assert.equal(say({ skipped: 4 }).kind, 'quiet');
   assert.equal(say({}).title, 'All is well');
   assert.equal(say({}, { jobs: { enabled: 0, disabled: 2, completed: 0, faulted: 0 } }).title, 'No job is enabled');

@@ -23,6 +23,7 @@ mod import;
 mod job;
 mod keys;
 mod ledger;
+mod man;
 mod migrate;
 mod moment;
 mod nodes;
@@ -100,6 +101,8 @@ enum Command {
     Config,
     /// Print what a shell needs to complete commands and names
     Completions(completions::Options),
+    /// Write the manual: a page of each command
+    Man(man::Options),
 }
 
 fn main() -> ExitCode {
@@ -127,6 +130,7 @@ fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(options),
         Command::Config => serve::print_config(),
         Command::Completions(options) => completions::run(options, &Cli::command()),
+        Command::Man(options) => man::run(options, Cli::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

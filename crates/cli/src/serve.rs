@@ -28,7 +28,7 @@ pub(crate) struct Options {
     /// A file of settings; `punctual config` prints all of them with their defaults
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Fill an empty store with examples that call an echo endpoint of the server's own
+    /// Fill an empty store with examples that call the server itself
     #[arg(long)]
     demo: bool,
 }

@@ -4,8 +4,9 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod running;
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use running::Server;
 use rusqlite::Connection;
@@ -150,4 +151,30 @@ fn without_asking_the_server_is_for_this_machine_only() {
     assert_eq!((status, ready), (200, serde_json::json!({"status": "ready"})));
     assert_eq!(server.call("GET", "/api/jobs", None).0, 401);
     server.kill();
+}
+
+/// Examples run where callers have to say who they are, too; and where the server listens on every address.
+#[test]
+fn the_examples_of_the_demo_run_without_a_token() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let owner = done(&punctual(folder, &[], &["token", "create", "admin", "--offline", "--data", "data"]));
+    let mut process = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["serve", "--demo", "--listen", "0.0.0.0:0", "--data", "data"])
+        .current_dir(folder)
+        .envs([GUARDED, ("PUNCTUAL_LOG_LEVEL", "warn")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+    let port = line.trim().rsplit(':').next().expect("a port");
+    let address = format!("http://127.0.0.1:{port}");
+    let variables = [("PUNCTUAL_SERVER", address.as_str()), ("PUNCTUAL_TOKEN", &owner)];
+    let run = ["job", "run", "every-minute", "--wait", "--timeout", "60", "--subscription", "demo"];
+    let place = ["--group", "demo", "--collection", "examples"];
+    let output = punctual(folder, &variables, &[run.as_slice(), place.as_slice()].concat());
+    process.kill().expect("killed");
+    process.wait().expect("waited for");
+    done(&output);
 }

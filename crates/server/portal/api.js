@@ -13,8 +13,8 @@ export class Fault extends Error {
   }
 }
 
-/** Who is signed in, as `session.js` found out: what changes need, and what to do where somebody has to sign in. */
-export const session = { csrf: null, signInAgain: () => {} };
+/** Who is signed in, as `session.js` found out: what changes need, whether they may make anything anywhere, and what to do where somebody has to sign in. */
+export const session = { csrf: null, mayWrite: true, signInAgain: () => {} };
 
 /** Sends a request; answers `{status, body, etag}` or throws a Fault. */
 export async function call(method, path, { body, etag, isNew, signal, keepalive } = {}) {

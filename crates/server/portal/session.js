@@ -31,8 +31,11 @@ const FAILED = {
   unavailable: 'You were not signed in: the issuer cannot be asked at the moment. Try again.',
 };
 
-function take({ required, csrf, name }) {
+const WRITERS = ['Owner', 'Contributor'];
+
+function take({ required, csrf, name, roles }) {
   session.csrf = csrf;
+  session.mayWrite = roles?.some(({ role }) => WRITERS.includes(role)) ?? true;
   const leave = document.getElementById('leave');
   leave.hidden = !required;
   leave.title = `Signed in as ${name}`;

@@ -5,17 +5,17 @@ const SPANS = { hour: 'the last hour', day: 'the last 24 hours', week: 'the last
 const several = (number, one, more) => `${number.toLocaleString('en-US')} ${number === 1 ? one : more}`;
 
 /** `{kind: good | late | bad | quiet, title, text}` of an overview. */
-export function verdict({ jobs, totals, span, partial = false, running = 0 }) {
-  const within = SPANS[span] ?? 'this time';
+export function verdict({ jobs, totals, span, buckets, countedSince = null, running = 0 }) {
+  const within = countedSince ? 'the time that is counted' : (SPANS[span] ?? 'this time');
   const known = jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted;
   if (known === 0)
     return { kind: 'quiet', title: 'Nothing is scheduled yet', text: 'Make a first job: it takes a minute.' };
-  // Whoever sees part of a server is not told how it goes as a whole.
-  if (partial)
+  // Whoever sees part of a server has it counted run by run, up to a bound; nothing is said of what was not counted.
+  if (countedSince && !buckets?.length)
     return {
       kind: 'quiet',
-      title: 'This is your part of the server',
-      text: `${several(jobs.enabled, 'job is', 'jobs are')} enabled in it; the ledger tells how they ran.`,
+      title: 'More ran than is counted',
+      text: `${several(jobs.enabled, 'job is', 'jobs are')} enabled in your part of the server; the ledger tells how they ran.`,
     };
   const lost = totals.faulted + totals.missed;
   const ran = totals.ran + totals.ranLate;

@@ -1,6 +1,6 @@
 //! The demo: a collection of living examples, so that there is something to look at after a minute.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use model::CollectionPath;
 use serde_json::{Value, json};
@@ -25,16 +25,31 @@ pub(crate) async fn fill(app: &App, address: SocketAddr) -> anyhow::Result<()> {
     let none = Preconditions::default();
     let collection = json!({"location": "Local", "properties": {"sku": {"name": "Standard"}}});
     app.put_collection(&path(), &collection, &none).await.map_err(told)?;
-    for (name, job) in examples(address) {
+    for (name, job) in examples(&target(address, app.guard.is_watchful())) {
         app.put_job(&path(), name, &job, &none).await.map_err(told)?;
     }
     info!("examples are in the collection 'examples' of group and subscription 'demo'");
     Ok(())
 }
 
+/// What the examples call, each by its name: this server, as it reaches itself.
+fn target(mut address: SocketAddr, is_guarded: bool) -> impl Fn(&str) -> Value {
+    if address.ip().is_unspecified() {
+        let itself = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(itself);
+    }
+    move |name| {
+        if is_guarded {
+            // The echo wants a token, and a token does not belong into an example.
+            json!({"uri": format!("http://{address}/healthz"), "method": "GET"})
+        } else {
+            json!({"uri": format!("http://{address}/api/echo/{name}"), "method": "POST", "body": name})
+        }
+    }
+}
+
 /// What people schedule: something often, something daily, something rare, something that fails.
-fn examples(address: SocketAddr) -> Vec<(&'static str, Value)> {
-    let call = |path: &str| json!({"uri": format!("http://{address}/api/echo/{path}"), "method": "POST", "body": path});
+fn examples(call: &impl Fn(&str) -> Value) -> Vec<(&'static str, Value)> {
     let http = |path: &str| json!({"type": "Http", "request": call(path)});
     let job = |action: Value, recurrence: Value| json!({"properties": {"startTime": "2026-01-01T00:00:00Z", "action": action, "recurrence": recurrence}});
     vec![

@@ -22,6 +22,7 @@ pub mod problem;
 pub mod rates;
 mod serve;
 mod stores;
+mod supervisor;
 pub mod traces;
 mod transport;
 

@@ -185,6 +185,11 @@ impl Problem {
         Self::new(404, "NotFound", "That principal does not have that role in that scope.")
     }
 
+    /// 404: a rule of notices that is not there, or that is not theirs to see.
+    pub fn no_rule(name: &str) -> Self {
+        Self::new(404, NO_RESOURCE, format!("There is no rule '{name}'."))
+    }
+
     /// 403: the page of a stranger asks, in the name of whoever looks at it.
     pub fn foreign_page(sign: &str) -> Self {
         let message = format!(

@@ -24,6 +24,7 @@ use crate::guard::Guard;
 use crate::http::Hosts;
 use crate::notices::Notifier;
 use crate::stores::{self, Opened};
+use crate::supervisor::Supervisor;
 use crate::traces::{self, Exporter, Traces};
 use crate::transport::{Bounds, Transport};
 use crate::{VERSION, demo, http};
@@ -42,11 +43,6 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
             "listen: {} is not a loopback address; without authentication the server is for this machine only \
              (127.0.0.1 or [::1]). `auth.enabled` asks callers for a token, and lifts this",
             config.listen
-        );
-    }
-    if config.auth.enabled && options.demo {
-        bail!(
-            "--demo: its jobs call this server without a token, which `auth.enabled` refuses; leave one of them out"
         );
     }
     let certificates = config.server.certificates()?;
@@ -111,16 +107,22 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     // Whoever started us may have gone; we serve all the same.
     let _ = writeln!(out, "Punctual {VERSION} serves {scheme}://{address}").and_then(|()| out.flush());
+    let supervisor = Supervisor::of(|name| std::env::var_os(name));
+    supervisor.ready(&format!("serves {scheme}://{address}"));
 
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        never = supervisor.watch(|| live.watched.pulse.ailing().is_empty()) => match never {},
     }
+    supervisor.stopping();
     info!("stopping: nothing new begins, what is under way may finish");
     // First of all /readyz says so, so that whoever spreads calls over nodes leaves this one out.
     live.stop();
     let all_ended = tokio::select! {
         ended = engine.stop() => ended,
+        // How long that may take is bounded.
+        never = supervisor.watch(|| true) => match never {},
         _ = interrupt.recv() => false,
         _ = terminate.recv() => false,
     };
@@ -136,7 +138,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     // Callers that keep a connection open do not keep us for long.
     server.await?;
     renewer.inspect(JoinHandle::abort);
-    notifier.inspect(JoinHandle::abort);
+    notifier.abort();
     watching.inspect(JoinHandle::abort);
     resealer.abort();
     forgetter.abort();

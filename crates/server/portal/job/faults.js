@@ -16,11 +16,11 @@ export function showFaults(form, details, { focus = false } = {}) {
   const fields = [...form.querySelectorAll('[data-path]')];
   let placed = 0;
   for (const { target = '', message } of details) {
-    const wanted = target.startsWith('properties') || !target ? target : `properties.${target}`;
-    const fits = fields.filter(
-      ({ dataset }) =>
-        wanted === dataset.path || wanted.startsWith(`${dataset.path}.`) || wanted.startsWith(`${dataset.path}[`),
-    );
+    // Jobs have their members below `properties`; faults of their recurrence may leave that out.
+    const wanted = [target, `properties.${target}`];
+    const isMeant = ({ dataset: { path } }) =>
+      wanted.some((name) => name === path || name.startsWith(`${path}.`) || name.startsWith(`${path}[`));
+    const fits = fields.filter(isMeant);
     const best = fits.sort((a, b) => b.dataset.path.length - a.dataset.path.length)[0];
     const place = best && placeOf(best);
     if (!place) continue;

@@ -90,21 +90,22 @@ function draw(overview, span, choose) {
       'div',
       { class: 'tiles' },
       tile('Running now', count(overview.running), overview.running ? 'live' : ''),
-      !overview.partial &&
+      overview.buckets.length > 0 &&
         tile(
           'Lateness',
           totals.latenessP50 === null ? '–' : duration(totals.latenessP50),
           '',
           totals.latenessP99 === null ? 'nothing ran' : `p99 ${duration(totals.latenessP99)}`,
         ),
-      !overview.partial &&
+      overview.buckets.length > 0 &&
         tile(
           'Did not run',
           count(totals.faulted + totals.missed),
           totals.faulted + totals.missed ? 'bad' : '',
           `${count(totals.faulted)} faulted, ${count(totals.missed)} missed`,
         ),
-      !overview.partial &&
+      // How many attempts failed is known for the whole server alone.
+      totals.failedAttempts !== null &&
         tile('Failed attempts', count(totals.failedAttempts), '', many(totals.skipped, 'run skipped', 'runs skipped')),
       tile(
         'Jobs',
@@ -113,8 +114,23 @@ function draw(overview, span, choose) {
         `${count(jobs.enabled)} enabled in ${many(overview.collections, 'collection')}`,
       ),
     ),
-    // What is counted for the whole server is not shown to those who see part of it.
-    !overview.partial &&
+    overview.countedSince &&
+      h(
+        'p',
+        { class: 'remark' },
+        icon('warn'),
+        overview.buckets.length > 0
+          ? h(
+              'span',
+              {},
+              'Your part of the server has more runs than are counted here: these are all since ',
+              absolute(overview.countedSince),
+              '. ',
+            )
+          : h('span', {}, 'Your part of the server has more runs than are counted here. '),
+        link('The ledger has every one', '/ui/ledger'),
+      ),
+    overview.buckets.length > 0 &&
       h(
         'div',
         { class: 'columns' },

@@ -8,6 +8,7 @@ const PATHS = {
   collections: 'M3 7l9-4 9 4-9 4zM3 12l9 4 9-4M3 17l9 4 9-4',
   ledger: 'M5 3h14v18H5zM9 8h6M9 12h6M9 16h3',
   nodes: 'M4 4h16v6H4zM4 14h16v6H4zM8 7v.5M8 17v.5',
+  notices: 'M6 16v-5a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
   audit: 'M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6zM9 12l2 2 4-4',
   settings: 'M4 7h10M18 7h2M4 12h2M10 12h10M4 17h8M16 17h4M14 5v4M6 10v4M12 15v4',
   run: 'M7 4l13 8-13 8z',
@@ -66,6 +67,9 @@ const STATES = {
   done: ['good', 'check', 'Done'],
   denied: ['bad', 'cross', 'Denied'],
   refused: ['bad', 'warn', 'Refused'],
+  pending: ['live', 'run', 'On the way'],
+  delivered: ['good', 'check', 'Delivered'],
+  off: ['quiet', 'pause', 'Switched off'],
   alive: ['good', 'check', 'Alive'],
   lost: ['bad', 'cross', 'Lost'],
 };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use model::{Fate, Tally, Timestamp};
-use store::{JobStates, LedgerQuery, StoredJob, StoredLedger, Tallied};
+use store::{JobStates, LedgerQuery, Span, StoredJob, StoredLedger, Tallied};
 
 use super::{App, Result};
 
@@ -13,6 +13,10 @@ const NEXT: u32 = 10;
 
 /// The most entries of the ledger.
 const NOT_RUN: u32 = 10;
+
+/// The most occurrences that are counted one by one, for those who see part of the server: what is tallied is tallied for
+/// all of it.
+pub const COUNTED: u32 = 2000;
 
 /// How far back an overview looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,9 +59,10 @@ pub struct Overview {
     pub collections: u64,
     /// How many jobs.
     pub jobs: JobStates,
-    /// How it went, part by part without a gap, the present one last. That is counted for the whole server, so whoever sees
-    /// only part of it sees none of this.
+    /// How it went, part by part without a gap, the present one last.
     pub parts: Vec<Tallied>,
+    /// The beginning of the first of them, where earlier ones are left out because there is too much to count.
+    pub counted_since: Option<Timestamp>,
     /// The jobs that are due next.
     pub next: Vec<StoredJob>,
     /// The latest occurrences that did not run.
@@ -72,23 +77,46 @@ impl App {
         let last = now.as_second().div_euclid(seconds);
         let at = |part: i64| Timestamp::from_second(part * seconds).unwrap_or(now);
         let every = Duration::from_secs(seconds.unsigned_abs());
-        let parts = if self.caller.sees_all() {
-            let found = self.store.tallies(at(last - count + 1), at(last + 1), every).await?;
-            let mut found: HashMap<Timestamp, Tally> =
-                found.into_iter().map(|one| (one.at, one.tally)).collect();
-            let tallied = |at| Tallied { at, tally: found.remove(&at).unwrap_or_default() };
-            (last - count + 1..=last).map(at).map(tallied).collect()
+        let span = (last - count + 1, last);
+        let (mut found, first) = if self.caller.sees_all() {
+            let found = self.store.tallies(at(span.0), at(last + 1), every).await?;
+            (found.into_iter().map(|one| (one.at, one.tally)).collect(), span.0)
         } else {
-            Vec::new()
+            self.counted(span, seconds).await?
         };
+        let tallied = |at| Tallied { at, tally: found.remove(&at).unwrap_or_default() };
+        let parts = (first..=last).map(at).map(tallied).collect();
         let fates = vec![Fate::Faulted, Fate::Skipped, Fate::Missed];
         Ok(Overview {
             now,
             collections: self.store.census().await?.collections,
             jobs: self.store.job_states().await?,
             parts,
+            counted_since: (first > span.0).then(|| at(first)),
             next: self.store.soonest_jobs(NEXT).await?,
             not_run: self.store.ledger(&LedgerQuery { fates, ..LedgerQuery::default() }, NOT_RUN).await?,
         })
+    }
+    /// The same from the ledger, for those who see part of the server: by when occurrences were due. It counts backwards, so
+    /// where there are too many, it is the earlier parts that are left out. Also the number of the first part that is whole.
+    async fn counted(
+        &self,
+        (first, last): (i64, i64),
+        seconds: i64,
+    ) -> Result<(HashMap<Timestamp, Tally>, i64)> {
+        let at = |part: i64| Timestamp::from_second(part * seconds).unwrap_or(Timestamp::MAX);
+        let part_of = |at: Timestamp| at.as_second().div_euclid(seconds);
+        let due = Span { from: Some(at(first)), to: Some(at(last + 1)) };
+        let entries = self.store.ledger(&LedgerQuery { due, ..LedgerQuery::default() }, COUNTED + 1).await?;
+        let is_all = entries.len() <= COUNTED as usize;
+        let first = match entries.last() {
+            Some(oldest) if !is_all => part_of(oldest.entry.due_at) + 1,
+            _ => first,
+        };
+        let mut found: HashMap<Timestamp, Tally> = HashMap::new();
+        for StoredLedger { entry, .. } in &entries {
+            found.entry(at(part_of(entry.due_at))).or_default().enter(entry);
+        }
+        Ok((found, first))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn write(duration: Duration) -> String {
     format!("{}{name}", milliseconds / unit)
 }
 
-pub(super) fn parse(text: &str) -> Option<Duration> {
+pub(crate) fn parse(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().ok()?;

@@ -380,7 +380,7 @@ mod tests {
         let [rule] = &config.notifications[..] else { panic!("one rule") };
         assert_eq!(
             (&*rule.name, rule.trouble),
-            ("ops", crate::config::Trouble::Late(Duration::from_secs(60)))
+            ("ops", crate::notices::Trouble::Late(Duration::from_secs(60)))
         );
         assert!(!format!("{rule:?}").contains("h.test"), "an address may hold a key");
     }
@@ -427,7 +427,10 @@ mod tests {
                 &["notifications", "rule 1", "after", "missing"],
             ),
             (with_file(&RULE.replace("1m", "soon")), &["notifications", "after", "soon", "such as"]),
-            (with_file(&RULE.replace("late", "no-success-for")), &["notifications", "collection", "given"]),
+            (
+                with_file(&RULE.replace("late", "no-success-for")),
+                &["notifications", "resource-group: missing", "collection"],
+            ),
             (with_file(&RULE.replace("late", "faulted")), &["notifications", "after", "means nothing"]),
             (with_file(&RULE.replace("http:", "ftp:")), &["notifications", "uri", "https://"]),
             (with_file(&RULE.replace("ops", "o p s")), &["notifications", "name", "o p s", "letters"]),

@@ -26,13 +26,13 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::guard::Guard;
+use crate::notices::Notification;
 use crate::rates::Budget;
 
 pub use auth::{Auth, Oidc};
 pub use database::DatabaseUrl;
 pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
 pub use metrics::Metrics;
-pub use notifications::{Notification, Scope, Trouble};
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
 pub use secrets::Secrets;

@@ -6,7 +6,7 @@
 use axum::http::{HeaderName, Method};
 
 use super::answer::Answer;
-use super::path::{Resource, Versions};
+use super::resource::{Resource, Versions};
 use crate::rates::{Kind, Spent};
 
 const BURST_READS: HeaderName = HeaderName::from_static("x-ms-ratelimit-burst-remaining-scheduler-reads");

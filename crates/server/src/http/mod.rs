@@ -12,6 +12,7 @@ mod needs;
 mod origin;
 mod path;
 mod query;
+mod resource;
 mod routes;
 mod stream;
 
@@ -44,8 +45,9 @@ use bodies::Bodies;
 use meter::Meter;
 use needs::{Need, Operation};
 pub use origin::Hosts;
-pub(crate) use path::{Resource, Versions, job_of_id};
+pub(crate) use path::job_of_id;
 use query::Query;
+pub(crate) use resource::{Resource, Versions};
 
 /// Says how enum values are written in the answer.
 const ENUM_CASE: &str = "x-punctual-enum-case";

@@ -8,8 +8,9 @@ use axum::http::Method;
 use model::{CollectionPath, GroupPath};
 use serde_json::Value;
 
-use super::path::{Resource, job_of_id};
+use super::path::job_of_id;
 use super::query::Query;
+use super::resource::Resource;
 use crate::app::App;
 use crate::problem::Problem;
 
@@ -57,6 +58,8 @@ impl Operation {
             | Resource::Overview
             | Resource::Preview
             | Resource::OpenApi
+            | Resource::Notifications
+            | Resource::Notices
             | Resource::Audit
             | Resource::Roles
             | Resource::Echo => read(Need::Name),
@@ -128,6 +131,11 @@ impl Operation {
             Resource::Tokens if is_read => read(Need::At(Administer, Scope::Root)),
             Resource::Tokens => of(Need::At(Administer, Scope::Root), Act::CreateToken),
             Resource::Token(_) => of(Need::At(Administer, Scope::Root), Act::RevokeToken),
+            // Of which jobs it is, the rule or the body says.
+            Resource::Notification(_) if is_read => read(Need::Name),
+            Resource::Notification(_) => {
+                of(Need::Somewhere(Write), if is_delete { Act::DeleteJob } else { Act::WriteJob })
+            }
             // In which scope, its body says.
             Resource::AssignRole => of(Need::Somewhere(Administer), Act::AssignRole),
             Resource::RemoveRole => of(Need::Somewhere(Administer), Act::RemoveRole),

@@ -3,102 +3,7 @@
 use model::{CollectionPath, GroupPath};
 use percent_encoding::percent_decode_str;
 
-/// What is served.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Resource {
-    /// The collections of a subscription, or of one of its groups.
-    Collections { subscription: String, group: Option<String> },
-    /// One collection.
-    Collection(CollectionPath),
-    /// Switches a collection on or off.
-    Switch(CollectionPath, bool),
-    /// The jobs of a collection.
-    Jobs(CollectionPath),
-    /// One job.
-    Job(CollectionPath, String),
-    /// Runs a job.
-    Run(CollectionPath, String),
-    /// A job's history.
-    History(CollectionPath, String),
-    /// The resource groups of a subscription.
-    Groups(String),
-    /// One resource group.
-    Group(GroupPath),
-    /// The resources of a subscription, or of one of its groups.
-    Resources { subscription: String, group: Option<String> },
-    /// The subscriptions.
-    Subscriptions,
-    /// One subscription.
-    Subscription(String),
-    /// The places of a subscription.
-    Locations(String),
-    /// The providers of a subscription.
-    Providers(String),
-    /// One provider; also to register it or not.
-    Provider { subscription: String, namespace: String, change: bool },
-    /// What can be done with the provider's resources.
-    Operations,
-    /// Where everything is.
-    Endpoints,
-    /// What became of every occurrence.
-    Ledger,
-    /// All at a glance.
-    Overview,
-    /// All jobs, searched.
-    Search,
-    /// What happens now.
-    Events,
-    /// When a job would run.
-    Preview,
-    /// When a stored job runs next.
-    Upcoming,
-    /// Who shares the store.
-    Nodes,
-    /// Makes a call to try it out.
-    TestCall,
-    /// How the server is set.
-    Settings,
-    /// A copy of the whole store.
-    Backup,
-    /// The keys of secrets.
-    Keys,
-    /// Puts another key in their place.
-    RotateKeys,
-    /// Takes the resources of a template.
-    Import,
-    /// A template of what is here.
-    Export,
-    /// Who did what.
-    Audit,
-    /// Whether somebody has changed that.
-    AuditVerify,
-    /// The tokens.
-    Tokens,
-    /// One token, by its id.
-    Token(String),
-    /// The roles that were given.
-    Roles,
-    /// Gives a role.
-    AssignRole,
-    /// Takes a role away.
-    RemoveRole,
-    /// Who is signed in; also to sign in and out.
-    Session,
-    /// Sends a browser to the issuer to sign in.
-    Refer,
-    /// Where the browser comes back to.
-    Referred,
-    /// The description of this API.
-    OpenApi,
-    /// Answers with what it was asked.
-    Echo,
-    /// Whether the process lives.
-    Health,
-    /// Whether it can do its work.
-    Ready,
-    /// What was counted.
-    Metrics,
-}
+use super::resource::Resource;
 
 impl Resource {
     /// The resource of a path, as it stands in the URL.
@@ -128,6 +33,9 @@ impl Resource {
             ["api", "keys", "rotate"] => Some(Self::RotateKeys),
             ["api", "import"] => Some(Self::Import),
             ["api", "export"] => Some(Self::Export),
+            ["api", "notifications"] => Some(Self::Notifications),
+            ["api", "notifications", name] if !name.is_empty() => Some(Self::Notification(name.to_owned())),
+            ["api", "notices"] => Some(Self::Notices),
             ["api", "audit"] => Some(Self::Audit),
             ["api", "audit", "verify"] => Some(Self::AuditVerify),
             ["api", "tokens"] => Some(Self::Tokens),
@@ -224,180 +132,6 @@ impl Resource {
             _ => None,
         }
     }
-
-    /// The methods it answers to.
-    pub(crate) fn methods(&self) -> &'static str {
-        match self {
-            Self::Collection(_) | Self::Job(..) | Self::Group(_) => "GET, HEAD, PUT, PATCH, DELETE",
-            Self::Switch(..)
-            | Self::Run(..)
-            | Self::Preview
-            | Self::TestCall
-            | Self::Backup
-            | Self::RotateKeys
-            | Self::Import
-            | Self::AssignRole
-            | Self::RemoveRole
-            | Self::Provider { change: true, .. } => "POST",
-            Self::Session => "GET, POST, DELETE",
-            Self::Tokens => "GET, POST",
-            Self::Token(_) => "DELETE",
-            Self::Jobs(_) => "GET, POST",
-            Self::Echo => "GET, POST, PUT, PATCH, DELETE",
-            _ => "GET",
-        }
-    }
-
-    /// The subscription that it belongs to.
-    pub(crate) fn subscription(&self) -> Option<&str> {
-        match self {
-            Self::Collections { subscription, .. }
-            | Self::Groups(subscription)
-            | Self::Resources { subscription, .. }
-            | Self::Subscription(subscription)
-            | Self::Locations(subscription)
-            | Self::Providers(subscription)
-            | Self::Provider { subscription, .. } => Some(subscription),
-            Self::Collection(path)
-            | Self::Switch(path, _)
-            | Self::Jobs(path)
-            | Self::Job(path, _)
-            | Self::Run(path, _)
-            | Self::History(path, _) => Some(&path.subscription),
-            Self::Group(path) => Some(&path.subscription),
-            Self::Subscriptions
-            | Self::Operations
-            | Self::Endpoints
-            | Self::Ledger
-            | Self::Overview
-            | Self::Search
-            | Self::Events
-            | Self::Preview
-            | Self::Upcoming
-            | Self::Nodes
-            | Self::TestCall
-            | Self::Settings
-            | Self::Backup
-            | Self::Keys
-            | Self::RotateKeys
-            | Self::Import
-            | Self::Export
-            | Self::Audit
-            | Self::AuditVerify
-            | Self::Tokens
-            | Self::Token(_)
-            | Self::Roles
-            | Self::AssignRole
-            | Self::RemoveRole
-            | Self::Session
-            | Self::Refer
-            | Self::Referred
-            | Self::OpenApi
-            | Self::Echo
-            | Self::Health
-            | Self::Ready
-            | Self::Metrics => None,
-        }
-    }
-
-    /// Its kind in one word, as metrics tell it.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Collections { .. } => "collections",
-            Self::Collection(_) => "collection",
-            Self::Switch(..) => "switch",
-            Self::Jobs(_) => "jobs",
-            Self::Job(..) => "job",
-            Self::Run(..) => "run",
-            Self::History(..) => "history",
-            Self::Groups(_) => "groups",
-            Self::Group(_) => "group",
-            Self::Resources { .. } => "resources",
-            Self::Subscriptions | Self::Subscription(_) => "subscriptions",
-            Self::Locations(_) | Self::Providers(_) | Self::Provider { .. } | Self::Operations => "providers",
-            Self::Endpoints => "endpoints",
-            Self::Ledger => "ledger",
-            Self::Overview => "overview",
-            Self::Search => "search",
-            Self::Events => "events",
-            Self::Preview => "preview",
-            Self::Upcoming => "upcoming",
-            Self::Nodes => "nodes",
-            Self::TestCall => "test-call",
-            Self::Settings => "settings",
-            Self::Backup => "backup",
-            Self::Keys | Self::RotateKeys => "keys",
-            Self::Import => "import",
-            Self::Export => "export",
-            Self::OpenApi => "openapi",
-            Self::Echo => "echo",
-            Self::Health => "healthz",
-            Self::Ready => "readyz",
-            Self::Metrics => "metrics",
-            Self::Session => "session",
-            Self::Refer | Self::Referred => "sign-in",
-            Self::Audit | Self::AuditVerify => "audit",
-            Self::Roles | Self::AssignRole | Self::RemoveRole => "roles",
-            Self::Tokens | Self::Token(_) => "tokens",
-        }
-    }
-
-    /// Whether it tells how the process is, which everybody who watches may ask.
-    pub(crate) fn is_watching(&self) -> bool {
-        matches!(self, Self::Health | Self::Ready | Self::Metrics)
-    }
-
-    /// Whose api-versions it takes.
-    pub(crate) fn versions(&self) -> Versions {
-        match self {
-            Self::Ledger
-            | Self::Overview
-            | Self::Search
-            | Self::Events
-            | Self::Preview
-            | Self::Upcoming
-            | Self::Nodes
-            | Self::TestCall
-            | Self::Settings
-            | Self::Backup
-            | Self::Keys
-            | Self::RotateKeys
-            | Self::Import
-            | Self::Export
-            | Self::Audit
-            | Self::AuditVerify
-            | Self::Tokens
-            | Self::Token(_)
-            | Self::Roles
-            | Self::AssignRole
-            | Self::RemoveRole
-            | Self::Session
-            | Self::Refer
-            | Self::Referred
-            | Self::OpenApi
-            | Self::Echo
-            | Self::Health
-            | Self::Ready
-            | Self::Metrics => Versions::None,
-            Self::Groups(_)
-            | Self::Group(_)
-            | Self::Resources { .. }
-            | Self::Subscriptions
-            | Self::Subscription(_)
-            | Self::Locations(_)
-            | Self::Providers(_)
-            | Self::Provider { .. }
-            | Self::Operations => Versions::ResourceManager,
-            Self::Endpoints => Versions::Any,
-            Self::Collections { .. }
-            | Self::Collection(_)
-            | Self::Switch(..)
-            | Self::Jobs(_)
-            | Self::Job(..)
-            | Self::Run(..)
-            | Self::History(..) => Versions::Scheduler,
-        }
-    }
 }
 
 /// The job that an id names.
@@ -406,19 +140,6 @@ pub(crate) fn job_of_id(id: &str) -> Option<(CollectionPath, String)> {
         Some(Resource::Job(path, name)) => Some((path, name)),
         _ => None,
     }
-}
-
-/// Whose api-versions a resource takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Versions {
-    /// Nobody's.
-    None,
-    /// Those of the scheduler.
-    Scheduler,
-    /// Those of the resource manager, of which there are many: any date will do.
-    ResourceManager,
-    /// Whatever the client thinks right: there were `1.0` and dates.
-    Any,
 }
 
 fn is_ours(namespace: &str) -> bool {

@@ -6,7 +6,8 @@ use model::{CollectionPath, Fate, HistoryStatus, JobState, Timestamp};
 use store::{HistoryQuery, LedgerQuery, Page};
 
 use crate::app::App;
-use crate::config::{Trouble, duration};
+use crate::config::duration;
+use crate::notices::Trouble;
 use crate::problem::Problem;
 
 /// How a job is, and in words why.

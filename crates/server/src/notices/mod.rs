@@ -7,19 +7,22 @@
 //! That a job is in trouble is written down in the same way: as long as the notice of it is there, it has been told, and it is
 //! not told again. Whoever finds that the trouble is over writes the notice of that and takes the first one away.
 //!
-//! What is found out goes by the store alone (`condition`); the engine's word only says when to look. So what happened while
+//! What is found out goes by the store alone (`condition`), by rules of the file of settings and of the store (`stored`); the engine's word only says when to look. So what happened while
 //! nobody listened, or was lost in a crash, is found by the next look around.
 
 mod condition;
+mod rule;
+mod stored;
+mod told;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Begun, Word};
-use model::{CollectionPath, Fate, JobState, Timestamp, Uuid, action::Call};
-use serde_json::{Value, json};
-use store::{LedgerQuery, Page, Settlement, Span, StoredJob, StoredLedger};
+use model::{CollectionPath, Fate, JobState, Timestamp, Uuid};
+use serde_json::json;
+use store::{LedgerQuery, Settlement, Span, StoredJob, StoredLedger};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
@@ -27,18 +30,19 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
 use crate::app::{App, Preconditions};
-use crate::config::{Notification, Trouble};
-use crate::http::job_of_id;
 use crate::problem::Problem;
 use condition::Condition;
+
+pub use rule::{Draft, Notification, Scope, Trouble};
+pub use stored::{Rule, collection as rules_collection};
+pub(crate) use told::place;
+pub use told::{Delivery, Notice};
 
 /// How often everything is looked at that is in trouble, or may be.
 const ROUND: Duration = Duration::from_secs(10);
 /// How far back, and at how many entries of the ledger, the first look goes.
 const LOOK_BACK: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 const ENTRIES: u32 = 1000;
-/// Jobs that are read at a time.
-const PAGE: u32 = 100;
 /// How often the delivery of a notice is tried again, and how long between two tries at the least.
 const RETRIES: u32 = 20;
 const RETRY_AFTER: Duration = Duration::from_secs(30);
@@ -62,13 +66,16 @@ pub struct Notifier {
 
 /// Which of the two notices of a trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+pub enum Phase {
+    /// It has begun.
     Raised,
+    /// It is over.
     Recovered,
 }
 
 impl Phase {
-    const fn name(self) -> &'static str {
+    /// As in notices.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Raised => "raised",
             Self::Recovered => "recovered",
@@ -77,14 +84,10 @@ impl Phase {
 }
 
 impl Notifier {
-    /// Begins to watch, until told to stop; `None` where there are no rules.
-    pub fn start(app: App, stop: CancellationToken) -> Option<JoinHandle<()>> {
-        let rules = app.config.notifications.clone();
-        if rules.is_empty() {
-            return None;
-        }
-        let notifier = Self { app, rules, told: HashSet::new(), full: false };
-        Some(tokio::spawn(notifier.run(stop)))
+    /// Begins to watch, until told to stop.
+    pub fn start(app: App, stop: CancellationToken) -> JoinHandle<()> {
+        let notifier = Self { app, rules: Vec::new(), told: HashSet::new(), full: false };
+        tokio::spawn(notifier.run(stop))
     }
 
     async fn run(mut self, stop: CancellationToken) {
@@ -107,11 +110,16 @@ impl Notifier {
                     }
                     Err(RecvError::Closed) => return,
                 },
-                _ = rounds.tick() => {
-                    let done = self.look_around(missed_some).await;
-                    missed_some &= done.is_err();
-                    done
-                }
+                _ = rounds.tick() => match self.learn().await {
+                    Ok(have_changed) => {
+                        // What a new rule is about may have happened before.
+                        missed_some |= have_changed;
+                        let done = self.look_around(missed_some).await;
+                        missed_some &= done.is_err();
+                        done
+                    }
+                    Err(problem) => Err(problem),
+                },
             };
             match done {
                 Ok(()) => troubled = false,
@@ -122,6 +130,14 @@ impl Notifier {
                 Err(_) => {}
             }
         }
+    }
+
+    /// Finds out which rules there are; whether they have changed.
+    async fn learn(&mut self) -> Result<bool, Problem> {
+        let rules = self.app.rules().await?.into_iter().map(|rule| rule.notification).collect();
+        let have_changed = self.rules != rules;
+        self.rules = rules;
+        Ok(have_changed)
     }
 
     /// An occurrence is done with.
@@ -155,7 +171,7 @@ impl Notifier {
                 }
             }
         }
-        if missed_some {
+        if missed_some && !self.rules.is_empty() {
             let from = self.app.clock.now().checked_sub(LOOK_BACK).unwrap_or(Timestamp::MIN);
             let query = LedgerQuery { due: Span { from: Some(from), to: None }, ..LedgerQuery::default() };
             let entries = self.app.store.ledger(&query, ENTRIES).await?;
@@ -176,7 +192,7 @@ impl Notifier {
     async fn consider(&mut self, number: usize, path: &CollectionPath, name: &str) -> Result<(), Problem> {
         let rule = &self.rules[number];
         let key = key(rule, path, name);
-        let is_own = same(path, &collection());
+        let is_own = same(path, &collection()) || same(path, &stored::collection());
         if is_own || !rule.scope.holds(path, name) || self.told.contains(&key) || self.full {
             return Ok(());
         }
@@ -201,17 +217,7 @@ impl Notifier {
     /// Finds out what is told, and tells what is over.
     async fn look_after_told(&mut self) -> Result<(), Problem> {
         let mut told = HashSet::new();
-        let mut page = Page { skip: 0, top: PAGE };
-        let mut all = Vec::new();
-        while let Some(notices) = self.app.store.jobs(&collection(), None, page).await? {
-            let last = notices.len() < PAGE as usize;
-            all.extend(notices);
-            page.skip += u64::from(PAGE);
-            if last {
-                break;
-            }
-        }
-        for notice in all {
+        for notice in told::all(&self.app).await? {
             let Some(key) = notice.job.name.strip_prefix(Phase::Raised.name()).map(str::to_owned) else {
                 continue;
             };
@@ -226,11 +232,11 @@ impl Notifier {
 
     /// Whether the trouble of a notice is over; then that is told.
     async fn is_over(&self, notice: &StoredJob, key: &str) -> Result<bool, Problem> {
-        let about = about(notice).and_then(|(rule, id)| {
-            let rule = self.rules.iter().find(|known| known.name == rule)?;
-            Some((rule, job_of_id(&id)?))
+        let about = Notice::read(notice).and_then(|told| {
+            let rule = self.rules.iter().find(|known| known.name == told.rule)?;
+            Some((rule, told.collection, told.job))
         });
-        let Some((rule, (path, name))) = about else {
+        let Some((rule, path, name)) = about else {
             // The rule is gone: nobody wants to know any more.
             self.take_away(&notice.job.name).await?;
             return Ok(true);
@@ -285,14 +291,10 @@ impl Notifier {
             "time": wire::date_time::write(self.app.clock.now()),
             "message": why.chars().take(LONGEST_MESSAGE).collect::<String>(),
         });
-        let mut headers = serde_json::Map::new();
-        headers.insert("Content-Type".to_owned(), "application/json".into());
-        headers.extend(rule.headers.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
-        let job = json!({"properties": {"action": {
-            "type": if rule.uri.starts_with("https") { "Https" } else { "Http" },
-            "request": {"method": "POST", "uri": rule.uri, "headers": headers, "body": told.to_string()},
-            "retryPolicy": {"retryType": "Fixed", "retryInterval": format!("PT{interval}S"), "retryCount": count},
-        }}});
+        let mut action = stored::action(rule, &told);
+        action["retryPolicy"] =
+            json!({"retryType": "Fixed", "retryInterval": format!("PT{interval}S"), "retryCount": count});
+        let job = json!({"properties": {"action": action}});
         let only_new = Preconditions::read(None, Some("*"));
         let named = format!("{}{key}", phase.name());
         let put = async || self.app.put_job(&collection(), &named, &job, &only_new).await.map(|_| ());
@@ -320,13 +322,6 @@ fn key(rule: &Notification, path: &CollectionPath, name: &str) -> String {
     let id = wire::path::job_id(path, name).to_lowercase();
     let key = Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{}\n{id}", rule.name).as_bytes());
     format!("-{}-{}", rule.name, key.simple())
-}
-
-/// The rule and the job's id that a notice is about: it says so itself.
-fn about(notice: &StoredJob) -> Option<(String, String)> {
-    let Call::Http { request, .. } = &notice.job.definition.action.call else { return None };
-    let told: Value = serde_json::from_str(request.body.as_deref()?).ok()?;
-    Some((told["notification"].as_str()?.to_owned(), told["job"].as_str()?.to_owned()))
 }
 
 fn same(one: &CollectionPath, other: &CollectionPath) -> bool {

@@ -5,7 +5,7 @@
 //! collections, `headers` about headers, `health` about probes; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `metrics` about
-//! what was counted, `notices` about jobs in trouble, `overviews`
+//! what was counted, `notices` about jobs in trouble, `rules` about whom that is told, `overviews`
 //! about how it went; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
 //! pages, and about pages of others; `roles` and `matrix` are about who may do what and what is noted of it, `sessions`
 //! about browsers that are signed in, `issuers` about tokens of others,
@@ -34,6 +34,7 @@ mod races;
 mod rates;
 mod referrals;
 mod roles;
+mod rules;
 mod searches;
 mod sessions;
 mod settings;

@@ -36,6 +36,11 @@ const CONTRIBUTORS: [Expect; 4] = [Denied, Denied, Done, Done];
 const OWNERS: [Expect; 4] = [Denied, Denied, Denied, Done];
 const NOBODY: [Expect; 4] = [Denied; 4];
 
+/// A rule about the collection.
+fn rule() -> Value {
+    json!({"when": "faulted", "subscription": "s", "resourceGroup": "g", "collection": "c", "uri": "http://hooks.test/"})
+}
+
 fn rows() -> Vec<Row> {
     let scheduler = |rest: &str| format!("{COLLECTION}{rest}?api-version=2016-03-01");
     let manager = |path: &str| format!("{path}?api-version=2020-06-01");
@@ -81,6 +86,10 @@ fn rows() -> Vec<Row> {
         // What only the body tells: whoever may do so nowhere is denied it, whoever may elsewhere sees nothing here. First,
         // with the secrets of a job.
         row("POST", "/api/test-call".into(), trial(true), CONTRIBUTORS, Denied, Denied),
+        row("PUT", "/api/notifications/ops".into(), Some(rule()), CONTRIBUTORS, Denied, Denied),
+        row("DELETE", "/api/notifications/ops".into(), None, CONTRIBUTORS, Denied, Denied),
+        // What the rule tells: whoever sees all that it watches sees it.
+        row("GET", "/api/notifications/ops".into(), None, READERS, Hidden, Hidden),
         row("POST", "/api/roles/assign".into(), role(), OWNERS, Denied, Denied),
         row("POST", "/api/roles/remove".into(), role(), OWNERS, Denied, Denied),
         // What the collection is in is seen by whoever sees something in it; it is changed by those who may do so there.
@@ -128,6 +137,8 @@ fn rows() -> Vec<Row> {
         row("GET", "/api/ledger".into(), None, READERS, Done, Done),
         row("GET", "/api/overview".into(), None, READERS, Done, Done),
         row("GET", "/api/jobs".into(), None, READERS, Done, Done),
+        row("GET", "/api/notifications".into(), None, READERS, Done, Done),
+        row("GET", "/api/notices".into(), None, READERS, Done, Done),
         row("GET", "/api/audit".into(), None, READERS, Done, Done),
         row("GET", "/api/roles".into(), None, READERS, Done, Done),
         row("POST", "/api/preview".into(), Some(job()), READERS, Done, Done),
@@ -200,6 +211,7 @@ async fn restore(world: &World, owner: &str) {
     let path = format!("{COLLECTION}/jobs/j?api-version=2016-03-01");
     world.as_holder(owner, "DELETE", &path, None).await;
     put(world, owner, &path, &job()).await;
+    put(world, owner, "/api/notifications/ops", &rule()).await;
 }
 
 #[tokio::test]

@@ -8,8 +8,7 @@ use std::time::Duration;
 use actions::scripted::{Scripted, Step};
 use model::action::Call;
 use serde_json::{Value, json};
-use server::config::{Notification, Scope, Trouble};
-use server::notices::{Notifier, collection as notices};
+use server::notices::{Notification, Notifier, Scope, Trouble, collection as notices};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -76,7 +75,7 @@ fn watched(rule: Notification) -> Door {
 
 fn start(door: &Door) -> (JoinHandle<()>, CancellationToken) {
     let stop = CancellationToken::new();
-    (Notifier::start(door.app.clone(), stop.clone()).expect("there is a rule"), stop)
+    (Notifier::start(door.app.clone(), stop.clone()), stop)
 }
 
 async fn end((notifier, stop): (JoinHandle<()>, CancellationToken)) {

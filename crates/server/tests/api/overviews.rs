@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::{Grants, Role, Scope};
 use actions::scripted::{Scripted, Step};
+use model::Tally;
 use serde_json::{Value, json};
+use server::app::App;
+use server::app::overview::{COUNTED, Lookback, Overview};
 use tokio::time::sleep;
 
 use super::door::{Door, id, job, with};
@@ -111,4 +115,74 @@ async fn another_span_is_refused() {
             answer.body
         );
     }
+}
+
+/// An hour, as a reader of one collection sees it.
+async fn seen_by_reader_of(door: &Door, collection: &str) -> Overview {
+    let scope: Scope = id(collection, "").trim_end_matches("/jobs/").parse().expect("a scope");
+    let mut app: App = door.app.clone();
+    app.caller.grants = Grants::new([(Role::Reader, scope)]);
+    app.store = app.store.seen_by(&app.caller.grants.sight());
+    app.overview(Lookback::Hour).await.expect("an overview")
+}
+
+fn total(overview: &Overview) -> Tally {
+    overview.parts.iter().fold(Tally::default(), |mut total, part| {
+        total.add(&part.tally);
+        total
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_sees_a_part_gets_the_numbers_of_that_part() {
+    let door = Door::open(&[]);
+    for name in ["c", "d"] {
+        door.collection(name, "Standard").await;
+    }
+    door.accepts("PUT", &job("c", "good"), &every("minute", "good")).await;
+    door.accepts("PUT", &job("d", "good"), &every("minute", "good")).await;
+    door.accepts("PUT", &job("d", "bad"), &every("hour", "bad")).await;
+    let runner = Scripted::new(|order, _| match order.job {
+        "bad" => Step::failure("no"),
+        _ => Step::success().after(Duration::from_millis(20)),
+    });
+    let engine = door.start(Arc::new(runner));
+    sleep(Duration::from_secs(3 * 60)).await;
+    let (c, d) = (seen_by_reader_of(&door, "c").await, seen_by_reader_of(&door, "d").await);
+    let all = door.app.overview(Lookback::Hour).await.expect("an overview");
+    assert_eq!((total(&c).ran, total(&c).faulted), (3, 0));
+    assert_eq!((total(&d).ran, total(&d).faulted), (3, 1));
+    let lateness = |tally: &Tally| tally.lateness.quantile(0.99);
+    assert!(lateness(&total(&c)).is_some());
+    for (part, (c, d)) in all.parts.iter().zip(c.parts.iter().zip(&d.parts)) {
+        assert_eq!((part.at, part.at), (c.at, d.at));
+        assert_eq!(part.tally.ran, c.tally.ran + d.tally.ran, "{}", part.at);
+        assert_eq!(part.tally.faulted, c.tally.faulted + d.tally.faulted, "{}", part.at);
+    }
+    assert_eq!((c.parts.len(), c.counted_since, all.counted_since), (60, None, None));
+    assert!(engine.stop().await);
+}
+
+/// Counting has a bound, and what is beyond it is said and not made up.
+#[tokio::test(start_paused = true)]
+async fn who_sees_a_large_part_is_told_since_when_it_is_counted() {
+    let door = Door::open(&[]);
+    door.collection("c", "Standard").await;
+    let jobs = 50;
+    for n in 0..jobs {
+        door.accepts("PUT", &job("c", &format!("j{n}")), &every("minute", "good")).await;
+    }
+    let engine = door.start(Arc::new(Scripted::succeeding()));
+    sleep(Duration::from_secs(45 * 60)).await;
+    let seen = seen_by_reader_of(&door, "c").await;
+    assert!(45 * jobs > u64::from(COUNTED), "there is more than is counted");
+    // The present minute has just begun.
+    let whole = u64::from(COUNTED) / jobs;
+    assert_eq!(seen.parts.len() as u64, whole + 1);
+    assert_eq!(seen.counted_since, Some(seen.parts[0].at));
+    let ran: Vec<u64> = seen.parts.iter().map(|part| part.tally.ran).collect();
+    assert_eq!(ran[..whole as usize], vec![jobs; whole as usize], "each is whole");
+    let all = door.app.overview(Lookback::Hour).await.expect("an overview");
+    assert_eq!(total(&all).ran, 45 * jobs);
+    assert!(engine.stop().await);
 }

@@ -6,7 +6,9 @@ mod events;
 mod groups;
 mod keys;
 mod ledger;
+mod members;
 mod nodes;
+mod notifications;
 mod overview;
 mod preview;
 mod register;
@@ -24,7 +26,7 @@ use wire::list::{HistoryFilter, JobFilter};
 
 use super::Call;
 use super::answer::{Answer, compact};
-use super::path::Resource;
+use super::resource::Resource;
 use crate::app::{App, etag};
 use crate::metrics::Form;
 use crate::problem::Problem;
@@ -102,6 +104,9 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
             Ok(Answer::file(copy)?.with(header::CONTENT_DISPOSITION, name).with(BACKUP_INSTANT, at))
         }
         Resource::Keys | Resource::RotateKeys => keys::keys(app, call).await,
+        Resource::Notifications => notifications::rules(app, call).await,
+        Resource::Notification(name) => notifications::rule(app, call, name).await,
+        Resource::Notices => notifications::notices(app, call).await,
         Resource::Audit => audit::audit(app, call).await,
         Resource::AuditVerify => audit::verify(app, call).await,
         Resource::Tokens => register::tokens(app, call).await,

@@ -25,12 +25,20 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
     for part in &overview.parts {
         totals.add(&part.tally);
     }
+    let sees_all = app.caller.sees_all();
+    // The ledger does not tell how many attempts an occurrence took.
+    let write = |tally: &Tally| {
+        let mut written = wire::tally::write(tally);
+        if !sees_all {
+            written.insert("failedAttempts".to_owned(), Value::Null);
+        }
+        written
+    };
     let buckets = overview.parts.iter().map(|part| {
-        let mut bucket = wire::tally::write(&part.tally);
+        let mut bucket = write(&part.tally);
         bucket.shift_insert(0, "at".to_owned(), date_time::write(part.at).into());
         Value::from(bucket)
     });
-    let sees_all = app.caller.sees_all();
     let sight = app.caller.grants.sight();
     let mut running = app.live.watched.under_way.oldest(if sees_all { RUNNING } else { usize::MAX });
     running.retain(|begun| sees_all || sight.covers(&Scope::Collection(begun.job.collection.clone())));
@@ -63,7 +71,8 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
             "running": count,
             "bucketSeconds": lookback.parts().1,
             "buckets": buckets.collect::<Vec<_>>(),
-            "totals": wire::tally::write(&totals),
+            "countedSince": overview.counted_since.map(date_time::write),
+            "totals": write(&totals),
             "runningNow": running.collect::<Vec<_>>(),
             "next": overview.next.iter().map(next).collect::<Vec<_>>(),
             "notRun": not_run.collect::<Vec<_>>(),

@@ -3,10 +3,11 @@
 use access::{Assignment, PrincipalId, Role, Scope, TokenId, TokenRecord};
 use axum::http::Method;
 use model::Timestamp;
-use recurrence::{Fault, Faults};
-use serde_json::{Map, Value, json};
+use recurrence::Faults;
+use serde_json::{Value, json};
 use wire::date_time;
 
+use super::members::Members;
 use super::{Answered, Call};
 use crate::app::App;
 use crate::app::register::NewToken;
@@ -62,54 +63,6 @@ fn write(record: &TokenRecord, now: Timestamp) -> Value {
         "lastUsedAt": record.used_at.map(date_time::write),
         "revokedAt": record.revoked_at.map(date_time::write),
     })
-}
-
-/// The members of a body, taken one by one; what is left means nothing.
-struct Members {
-    left: Map<String, Value>,
-    faults: Vec<Fault>,
-}
-
-impl Members {
-    fn of(body: &Value) -> Result<Self, Faults> {
-        match body {
-            Value::Object(members) => Ok(Self { left: members.clone(), faults: Vec::new() }),
-            other => Err(Fault::new("", shown(other), "an object").into()),
-        }
-    }
-
-    /// A member that is read from a text; a fault where it is not one that is allowed.
-    fn take<T>(&mut self, name: &str, allowed: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-        match self.left.remove(name) {
-            None | Some(Value::Null) => None,
-            Some(given) => {
-                let found = given.as_str().and_then(read);
-                if found.is_none() {
-                    self.faults.push(Fault::new(name, shown(&given), allowed));
-                }
-                found
-            }
-        }
-    }
-
-    /// The same for one that must be there.
-    fn need<T>(&mut self, name: &str, allowed: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-        if self.left.get(name).is_none_or(Value::is_null) {
-            self.faults.push(Fault::new(name, "nothing", allowed));
-        }
-        self.take(name, allowed, read)
-    }
-
-    /// What means nothing.
-    fn end(self) -> Result<Vec<String>, Faults> {
-        Faults::check(self.faults)?;
-        Ok(self.left.into_iter().map(|(name, _)| name).collect())
-    }
-}
-
-fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    text.chars().take(100).collect()
 }
 
 const ROLES: &str = "Owner, Contributor, Operator or Reader";

@@ -7,7 +7,7 @@ use store::{JobQuery, JobSort, Page};
 use super::{Answered, Call};
 use crate::app::App;
 use crate::http::answer::Answer;
-use crate::http::path::Resource;
+use crate::http::resource::Resource;
 use crate::problem::Problem;
 
 /// The most and the usual entries of a page.

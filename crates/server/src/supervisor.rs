@@ -66,7 +66,9 @@ impl Supervisor {
         loop {
             signs.tick().await;
             if !is_alive() {
-                error!("the engine does not work any more; whoever started us hears no sign of life, and can start us again");
+                error!(
+                    "the engine does not work any more; whoever started us hears no sign of life, and can start us again"
+                );
                 return never().await;
             }
             self.tell("WATCHDOG=1");

@@ -94,8 +94,9 @@ impl App {
             written => written,
         };
         let written = written.map_err(of_rule)?;
-        let rule = Rule { notification: rule.clone(), revision: Some(written.stored.revision) };
-        Ok((rule, written.created))
+        // A rule keeps the case of the name that it was made with.
+        let notification = Notification { name: written.stored.job.name, ..rule.clone() };
+        Ok((Rule { notification, revision: Some(written.stored.revision) }, written.created))
     }
 
     /// Deletes a rule. What it has found is taken away with the next look around, and told no more.

@@ -172,18 +172,21 @@ async fn a_rule_has_a_revision() {
     let etag = made.header("etag").expect("an etag").to_owned();
     let changed = put("if-match", &etag).await.expect(200);
     assert_ne!(changed.header("etag"), Some(etag.as_str()));
+    let other_case = world.as_holder(&owner, "PUT", &RULE.replace("ops", "OPS"), Some(&rule())).await;
+    assert_eq!(other_case.expect(200).body["name"], "ops", "it keeps the name that it was made with");
 }
 
 /// Who sees all that a rule watches sees the rule; who may write that may change it, and reads all of it.
 #[tokio::test]
 async fn rules_and_notices_are_seen_by_those_who_see_the_jobs() {
     let (world, owner) = guarded().await;
-    put(&world, &owner, "/api/notifications/everything", &rule()).await;
     let of_collection = json!({"when": "late", "after": "1m", "subscription": "s", "resourceGroup": "g",
         "collection": "c", "uri": "https://user:word@hooks.test/key", "headers": {"X-Key": "k"}});
-    put(&world, &owner, RULE, &of_collection).await;
     let reader = world.token(Role::Reader, COLLECTION).await;
     let contributor = world.token(Role::Contributor, SUBSCRIPTION).await;
+    // Where rules are kept is not theirs to write; their own rule is, be it the first one.
+    put(&world, &contributor, RULE, &of_collection).await;
+    put(&world, &owner, "/api/notifications/everything", &rule()).await;
     let elsewhere = world.token(Role::Contributor, "/subscriptions/other").await;
     let seen =
         async |token: &str| world.as_holder(token, "GET", "/api/notifications", None).await.expect(200);

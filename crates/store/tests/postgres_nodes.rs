@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
+use model::transition::begin;
 use model::{Fate, JobState, Timestamp};
 use pair::Pair;
 use postgres::{Postgres, Stopped};
 use store::conformance::{Backend, World, changes, path, settling};
-use store::{Claim, Error, Key, Keyring, Page, PostgresStore, Store};
+use store::{Claim, Error, ExpectedJob, Key, Keyring, Page, PostgresStore, Store, Written};
 use way::Way;
 
 /// A world of its own, and two nodes in it beside the world's own.
@@ -55,6 +56,48 @@ async fn each_execution_is_claimed_by_one_node() {
     assert_eq!(claims, tags.len() as u64);
     let different: BTreeSet<_> = tags.iter().collect();
     assert_eq!(different.len(), tags.len(), "no execution came twice");
+}
+
+/// A limit is one limit, through however many nodes jobs come.
+#[tokio::test]
+async fn new_jobs_through_two_nodes_are_counted_together() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    let stores = nodes(&world, &backend).await;
+    let mut writes = tokio::task::JoinSet::new();
+    for i in 0..60 {
+        let definition = world.minutely();
+        let standing = begin(&definition.rule().expect("a rule"), JobState::Enabled);
+        let mut write = world.write(&format!("job-{i}"), definition, standing, ExpectedJob::Absent, true);
+        write.most = Some(25);
+        let store = Arc::clone(&stores[i % 2]);
+        writes.spawn(async move { store.put_job(write).await.expect("an answer") });
+    }
+    let written = writes.join_all().await;
+    let made = written.iter().filter(|written| matches!(written, Written::Done(_))).count();
+    let full = written.iter().filter(|written| **written == Written::Full(25)).count();
+    assert_eq!((made, full), (25, 35), "{written:?}");
+    assert_eq!(backend.query("SELECT jobs FROM collections").await, 25);
+    assert_eq!(backend.query("SELECT count(*) FROM definitions").await, 25);
+    assert_eq!(backend.query("SELECT count(*) FROM due").await, 25);
+}
+
+/// Who writes a job tells the others, after it is committed.
+#[tokio::test]
+async fn other_nodes_hear_of_what_is_due_sooner() {
+    with!(backend);
+    let world = World::new(&backend).await;
+    let [a, b] = nodes(&world, &backend).await;
+    let mut bell = b.bell().listen();
+    // A heartbeat that begins rings too, but not as often.
+    for i in 0..10 {
+        let definition = world.once_in(1000 - i);
+        let standing = begin(&definition.rule().expect("a rule"), JobState::Enabled);
+        let write = world.write(&format!("job-{i}"), definition, standing, ExpectedJob::Absent, true);
+        bell.mark_unchanged();
+        assert!(matches!(a.put_job(write).await, Ok(Written::Done(_))));
+        bell.changed().await.expect("a bell");
+    }
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use postgres::{Postgres, Stopped};
 use proptest::prelude::*;
 use store::conformance::accounting::{self, Step};
 use store::conformance::{Backend, World, keyring, path};
-use store::{Error, Keyring, Store, Written};
+use store::{Error, Keyring, Retention, Store, Written};
 
 /// The schema of this version, and the oldest one whose programs can live with it.
 const NEWEST: i64 = 5;
@@ -94,6 +94,28 @@ async fn due_times_are_carried_over() {
     let mut names: Vec<&str> = claimed.claims.iter().map(|claim| claim.job.name.as_str()).collect();
     names.dedup();
     assert_eq!(names, ["later", "soon"], "{claimed:?}");
+}
+
+/// A node that knew no table of due times, and slept while it was made, may have written jobs since.
+#[tokio::test]
+async fn due_times_that_an_old_node_wrote_are_found() {
+    with!(backend);
+    let mut world = World::new(&backend).await;
+    for name in ["moved", "new", "other"] {
+        world.put(name, world.once_in(60)).await;
+    }
+    let sooner =
+        "UPDATE jobs SET next_at = next_at - 300000000, due_at = due_at - 300000000 WHERE name = 'moved';
+                  DELETE FROM due WHERE job_id = (SELECT id FROM jobs WHERE name = 'new')";
+    backend.execute(sooner).await;
+    // A node looks at all jobs once after its start.
+    world.restart().await;
+    let retention = Retention { before: Timestamp::MIN, history_per_job: 100 };
+    world.store().prune(retention).await.expect("pruned");
+    let mut names: Vec<String> = world.claim(60).await.iter().map(|claim| claim.job.name.clone()).collect();
+    names.sort();
+    assert_eq!(names, ["moved", "new", "other"]);
+    assert_eq!(backend.query("SELECT count(*) FROM due").await, 0, "nothing is left of what it was before");
 }
 
 /// A migration that changes a type makes every statement that a node has prepared useless: it prepares them anew.

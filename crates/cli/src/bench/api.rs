@@ -2,6 +2,8 @@
 //!
 //! The jobs are written through the API, which is the first measure. Then the store is full, and everything else is asked
 //! of it. `/healthz`, which looks at nothing, is the ceiling: what the same connections reach without our work.
+//!
+//! The store is a file, or a PostgreSQL database: in a schema of its own, which is removed in the end.
 
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use engine::SystemClock;
 use jiff::SignedDuration;
 use model::Clock;
 use serde_json::{Value, json};
+use store::TrialGround;
 
 use super::report::{Line, Spread};
 use super::served::{Call, Connection, Crew, Measure, Served};
@@ -24,8 +27,10 @@ pub(super) const IN_A_COLLECTION: u32 = 1000;
 const PAGE: u32 = 100;
 
 /// How much is measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Extent {
+    /// A PostgreSQL database, where the store is one.
+    pub(super) database: Option<String>,
     /// How many are stored.
     pub(super) jobs: u32,
     /// At the same time.
@@ -38,8 +43,23 @@ pub(super) struct Extent {
 
 /// Measures; the lines of the report.
 pub(super) async fn api(extent: Extent) -> anyhow::Result<Vec<Line>> {
-    let Extent { jobs, connections, calls, pages } = extent;
-    let served = Served::start()?;
+    let ground = match &extent.database {
+        Some(url) => Some(TrialGround::prepare(url).await?),
+        None => None,
+    };
+    let measured = measure(&extent, ground.as_ref().map(TrialGround::url)).await;
+    if let Some(ground) = ground {
+        let cleared = ground.clear().await;
+        let lines = measured?;
+        cleared?;
+        return Ok(lines);
+    }
+    measured
+}
+
+async fn measure(extent: &Extent, database: Option<&str>) -> anyhow::Result<Vec<Line>> {
+    let &Extent { jobs, connections, calls, pages, .. } = extent;
+    let served = Served::start(database)?;
     let mut crew = Crew::connect(served.address, connections).await?;
     let mut alone = Connection::open(served.address).await?;
 
@@ -86,6 +106,8 @@ pub(super) async fn api(extent: Extent) -> anyhow::Result<Vec<Line>> {
     lines.extend(told("GET /healthz", &ceiling));
 
     lines.push(Line::new("peak memory of the server", usage::peak_memory(served.process()), "MB"));
+    // The one before was idle for longer than the server keeps such connections, perhaps.
+    let mut alone = Connection::open(served.address).await?;
     let middle = format!("{:06}", jobs / 2);
     // The first one has said nothing for so long that the server has closed it.
     let mut alone = Connection::open(served.address).await?;

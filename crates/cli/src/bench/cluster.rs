@@ -1,13 +1,14 @@
 //! How far nodes on one PostgreSQL database carry, and whether a job that is stored costs those that run anything.
 //!
 //! The nodes are processes of this binary. The database is filled once for every number of stored jobs; each measurement
-//! picks its jobs evenly among them, so that they lie as far apart as jobs do that people wrote over the years. Before
-//! each, the database writes its pages to its files: what the first change of a page costs in its log is paid in every
-//! measurement alike. A measurement ends when the last occurrence is settled, and the ledger has to account for each.
+//! picks its jobs evenly among them, so that they lie as far apart as jobs do that people wrote over the years. What the
+//! first change of a page after a checkpoint costs in the log is most of what depends on the number of jobs. So each is
+//! done twice with the same jobs: right after a checkpoint, and once more before the next one. A measurement ends when the
+//! last occurrence is settled, and the ledger has to account for each.
 //!
 //! - *alone*: claims and settlements of one store without a call between them: what the database itself carries;
 //! - *herd*: all at one instant, called by the nodes, beside the bare client that makes the same calls;
-//! - *steady*: evenly spread; lateness is measured at the target.
+//! - *steady*: evenly spread, after a checkpoint; lateness is measured at the target.
 
 mod nodes;
 mod yard;
@@ -19,10 +20,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use engine::SystemClock;
 use model::{Clock, Timestamp};
+use store::Store as _;
 use tokio::task::JoinSet;
 
-use self::nodes::Used;
-use self::yard::Yard;
+use self::nodes::{Nodes, Used};
+use self::yard::{Alone, When, Yard};
 use super::bare::HttpClient;
 use super::report::{Line, Spread};
 use super::sinks::HttpSink;
@@ -55,6 +57,9 @@ pub(super) struct Options {
     /// For how long
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
+    /// How often what is due at one instant is measured; the cost is that of all rounds together
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
 }
 
 const EXAMPLES: &str = "Give it a database of its own on this machine: only then its CPU can be told. From a checkout of Punctual,
@@ -94,21 +99,29 @@ async fn measure(yard: &Yard, options: &Options) -> anyhow::Result<Vec<Line>> {
         let filled = yard.fill_to(stored).await?;
         let name = |what: &str| format!("{stored} stored, {what}");
         lines.extend(filled.map(|filled| Line::new(name("written"), filled, "1/s")));
-        let alone = yard.alone(options.herd).await?;
-        lines.push(Line::new(name("alone, claimed"), alone.claimed, "1/s"));
-        lines.push(Line::new(name("alone, settled"), alone.settled, "1/s"));
-        lines.extend(cost(&name("alone"), options.herd, &alone.used));
-        costs.push(("alone".to_owned(), stored, alone.used));
+        let all = options.herd * options.rounds;
+        for (when, alone) in When::BOTH.into_iter().zip(alone(yard, options).await?) {
+            let what = format!("alone {}", when.name());
+            lines.push(Line::new(name(&format!("{what}, claimed")), f64::from(all) / alone.claiming, "1/s"));
+            lines.push(Line::new(name(&format!("{what}, settled")), f64::from(all) / alone.settling, "1/s"));
+            lines.extend(cost(&name(&what), all, &alone.used));
+            costs.push((what, stored, alone.used));
+        }
         for &nodes in &nodes {
             let who = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
             let name = |what: &str| format!("{stored} stored, {who}, {what}");
-            let herd = herd(yard, nodes, options.herd).await?;
-            lines.push(Line::new(name("herd settled"), herd.rate, "1/s"));
-            lines.push(Line::new(name("herd, bare client"), herd.ceiling, "1/s"));
-            lines.push(Line::new(name("herd settled of bare"), herd.rate / herd.ceiling * 100.0, "%"));
-            lines.extend(cost(&name("herd"), options.herd, &herd.used));
-            costs.push((format!("{who}, herd"), stored, herd.used));
-            let steady = steady(yard, nodes, options.rate, options.seconds).await?;
+            let running = yard.start(nodes).await?;
+            for (when, herd) in When::BOTH.into_iter().zip(herd(yard, &running, options).await?) {
+                let what = format!("herd {}", when.name());
+                let (rate, ceiling) = (f64::from(all) / herd.seconds, f64::from(all) / herd.bare);
+                lines.push(Line::new(name(&format!("{what}, settled")), rate, "1/s"));
+                lines.push(Line::new(name(&format!("{what}, bare client")), ceiling, "1/s"));
+                lines.push(Line::new(name(&format!("{what}, settled of bare")), rate / ceiling * 100.0, "%"));
+                lines.extend(cost(&name(&what), all, &herd.used));
+                costs.push((format!("{who}, {what}"), stored, herd.used));
+            }
+            let steady = steady(yard, &running, options.rate, options.seconds).await?;
+            yard.stop(running).await?;
             for (part, at) in [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
                 let name = name(&format!("lateness {part} at {} a second", options.rate));
                 lines.push(Line::new(name, steady.lateness.at(at), "ms"));
@@ -162,24 +175,66 @@ fn growth(costs: &[(String, u32, Used)]) -> Vec<Line> {
     lines
 }
 
+/// Adds up all rounds of a measurement, each made after a checkpoint and once more between two.
+async fn rounds<T>(
+    yard: &Yard,
+    options: &Options,
+    measure: impl AsyncFn(&[u32], When) -> anyhow::Result<T>,
+    add: impl Fn(T, T) -> T,
+) -> anyhow::Result<[T; 2]> {
+    let mut sums: Option<[T; 2]> = None;
+    for _ in 0..options.rounds {
+        let jobs = yard.pick(options.herd);
+        let [first, again] = When::BOTH;
+        let round = [measure(&jobs, first).await?, measure(&jobs, again).await?];
+        sums = Some(match sums {
+            None => round,
+            Some([first, again]) => {
+                let [first_round, again_round] = round;
+                [add(first, first_round), add(again, again_round)]
+            }
+        });
+    }
+    sums.context("there was no round")
+}
+
+async fn alone(yard: &Yard, options: &Options) -> anyhow::Result<[Alone; 2]> {
+    let add = |one: Alone, other: Alone| Alone {
+        claiming: one.claiming + other.claiming,
+        settling: one.settling + other.settling,
+        used: one.used + other.used,
+    };
+    let store = yard.store().await?;
+    let measured = rounds(yard, options, async |jobs, when| yard.alone(&store, jobs, when).await, add).await;
+    store.leave().await?;
+    measured
+}
+
 struct Herd {
-    rate: f64,
-    /// Calls a second of the bare client.
-    ceiling: f64,
+    seconds: f64,
+    /// Seconds that the bare client took.
+    bare: f64,
     used: Used,
 }
 
-async fn herd(yard: &Yard, nodes: u32, jobs: u32) -> anyhow::Result<Herd> {
+async fn herd(yard: &Yard, running: &Nodes, options: &Options) -> anyhow::Result<[Herd; 2]> {
+    let callers = u32::try_from(running.count())? * CALLS_PER_NODE;
     let sink = HttpSink::start(OK, None).await?;
-    let fired = yard.fire(nodes, jobs, &|begin, _| begin, sink.address).await?;
-    let client = sink.client(None)?;
-    let began = SystemClock.now();
-    call(&client, jobs, nodes * CALLS_PER_NODE).await?;
-    Ok(Herd {
-        rate: rate(jobs, fired.began, fired.settled),
-        ceiling: rate(jobs, began, SystemClock.now()),
-        used: fired.used,
-    })
+    let measure = async |jobs: &[u32], when: When| {
+        let fired = yard.fire(running, jobs, when, &|begin, _| begin, sink.address).await?;
+        // It repeats the first call that has arrived.
+        let client = sink.client(None)?;
+        let began = SystemClock.now();
+        call(&client, options.herd, callers).await?;
+        let bare = seconds(began, SystemClock.now());
+        Ok(Herd { seconds: fired.seconds, bare, used: fired.used })
+    };
+    let add = |one: Herd, other: Herd| Herd {
+        seconds: one.seconds + other.seconds,
+        bare: one.bare + other.bare,
+        used: one.used + other.used,
+    };
+    rounds(yard, options, measure, add).await
 }
 
 struct Steady {
@@ -187,18 +242,20 @@ struct Steady {
     used: Used,
 }
 
-async fn steady(yard: &Yard, nodes: u32, rate: u32, seconds: u32) -> anyhow::Result<Steady> {
+async fn steady(yard: &Yard, running: &Nodes, rate: u32, seconds: u32) -> anyhow::Result<Steady> {
     let target = Target::start().await?;
     let step = jiff::SignedDuration::from_secs(1) / i32::try_from(rate)?;
     let due = |begin: Timestamp, i: u32| begin + step * i32::try_from(i).unwrap_or(i32::MAX);
     target.expect(usize::try_from(rate * seconds)?);
-    let fired = yard.fire(nodes, rate * seconds, &due, target.address).await?;
+    let jobs = yard.pick(rate * seconds);
+    let fired = yard.fire(running, &jobs, When::AfterCheckpoint, &due, target.address).await?;
     let arrivals = target.all().await;
     Ok(Steady { lateness: Spread::new(arrivals.iter().map(Arrival::lateness).collect()), used: fired.used })
 }
 
-fn rate(count: u32, began: Timestamp, ended: Timestamp) -> f64 {
-    f64::from(count) / began.duration_until(ended).as_secs_f64().max(1e-6)
+/// From one instant to another; never none, so that it can be divided by.
+fn seconds(began: Timestamp, ended: Timestamp) -> f64 {
+    began.duration_until(ended).as_secs_f64().max(1e-6)
 }
 
 /// Makes calls with the bare client, so many at a time.

@@ -113,8 +113,13 @@ enum What {
         occurrences: u32,
     },
     /// Calls a second of the API and how long a page of a list takes, with many jobs stored
-    #[command(after_help = "Examples:\n  punctual bench api --jobs 300 --calls 100 --pages 3")]
+    #[command(
+        after_help = "Examples:\n  punctual bench api --jobs 300 --calls 100 --pages 3\n  punctual bench api --database \"$PUNCTUAL_TEST_POSTGRES\" --jobs 300 --calls 100 --pages 3"
+    )]
     Api {
+        /// A PostgreSQL database to keep them in; a schema is made in it, and removed in the end
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
         /// How many are stored
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         jobs: u32,
@@ -180,8 +185,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             &What::Recurrence { questions, rounds } => recurrences(questions, rounds),
             &What::Idle { jobs, seconds } => idle(jobs, seconds).await,
             &What::Counted { jobs, occurrences } => counted::counted(jobs, occurrences).await,
-            &What::Api { jobs, connections, calls, pages } => {
-                api::api(api::Extent { jobs, connections, calls, pages }).await
+            What::Api { database, jobs, connections, calls, pages } => {
+                let (jobs, connections, calls, pages) = (*jobs, *connections, *calls, *pages);
+                api::api(api::Extent { database: database.clone(), jobs, connections, calls, pages }).await
             }
             What::Cluster(options) => cluster::cluster(options).await,
             What::Actions { only, calls, concurrency, rounds } => {

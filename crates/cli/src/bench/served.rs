@@ -18,6 +18,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use model::Clock;
 use serde_json::Value;
+use store::Key;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -34,7 +35,8 @@ pub(super) struct Served {
 }
 
 impl Served {
-    pub(super) fn start() -> anyhow::Result<Self> {
+    /// Starts one, on a PostgreSQL database where there is one, and on a file otherwise.
+    pub(super) fn start(database: Option<&str>) -> anyhow::Result<Self> {
         let data = tempfile::tempdir()?;
         let binary = std::env::current_exe().context("this binary cannot be found")?;
         let mut command = Command::new(binary);
@@ -44,9 +46,14 @@ impl Served {
             command.env_remove(name);
         }
         let unbounded = u32::MAX.to_string();
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        match database {
+            Some(url) => {
+                command.args(["--database", url]).env("PUNCTUAL_SECRETS_KEY", Key::generate()?.text())
+            }
+            None => command.arg("--data").arg(data.path()),
+        };
         let mut process = command
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(data.path())
             .envs([("PUNCTUAL_API_READS", &unbounded), ("PUNCTUAL_API_WRITES", &unbounded)])
             .env("PUNCTUAL_LOG_LEVEL", "error")
             .stdin(Stdio::null())

@@ -190,6 +190,27 @@ pub async fn a_change_is_noted_with_it_or_not_at_all(backend: &dyn Backend) {
     assert_eq!(verify(store).await, Ok(5));
 }
 
+/// Whoever comes at the same time as others is noted like them, and what is not made is not.
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
+pub async fn changes_that_come_at_once_are_all_noted(backend: &dyn Backend) {
+    let world = World::new(backend).await;
+    let mut writes = tokio::task::JoinSet::new();
+    for i in 0..30 {
+        let definition = world.minutely();
+        let standing = model::transition::begin(&definition.rule().unwrap(), JobState::Enabled);
+        let write = world.write(&format!("job-{}", i / 2), definition, standing, ExpectedJob::Absent, true);
+        let store = world.store().noting(note(world.after(i), Act::WriteJob, "/subscriptions/s"));
+        writes.spawn(async move { (i, store.put_job(write).await.unwrap()) });
+    }
+    let made = writes.join_all().await.into_iter().filter(|(_, written)| matches!(written, Written::Done(_)));
+    let mut made: Vec<Timestamp> = made.map(|(i, _)| world.after(i)).collect();
+    made.sort();
+    let mut told: Vec<Timestamp> = noted(world.store()).await.iter().map(|note| note.at).collect();
+    told.sort();
+    assert_eq!((made.len(), &made), (15, &told));
+    assert_eq!(verify(world.store()).await, Ok(15));
+}
+
 /// What the walk along a chain finds, whoever keeps it.
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 pub async fn what_was_changed_breaks_the_chain(backend: &dyn Backend) {

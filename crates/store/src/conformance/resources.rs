@@ -1,7 +1,10 @@
 //! Collections and jobs: found, listed, written, deleted.
 
+use std::sync::Arc;
+
 use model::transition;
 use model::{CollectionPath, JobState, Plan};
+use tokio::task::JoinSet;
 
 use super::Backend;
 use super::world::{World, collection, done, expected, named, path};
@@ -150,6 +153,42 @@ pub async fn jobs_of_a_collection_are_limited(backend: &dyn Backend) {
     done(write("a", expected(&world.job("a").await)).await.unwrap());
     world.store().delete_job(&path(), "b", None, world.now).await.unwrap();
     done(write("c", ExpectedJob::Absent).await.unwrap());
+}
+
+/// However many come at the same time, there are never more than allowed, and each name is there once.
+pub async fn jobs_that_come_at_once_are_counted(backend: &dyn Backend) {
+    let world = World::new(backend).await;
+    let mut writes = JoinSet::new();
+    for i in 0..40 {
+        let definition = world.once_in(30);
+        let standing = transition::begin(&definition.rule().unwrap(), JobState::Enabled);
+        // Each name twice, in another case.
+        let name = if i % 2 == 0 { format!("job-{}", i / 2) } else { format!("JOB-{}", i / 2) };
+        let mut write = world.write(&name, definition, standing, ExpectedJob::Absent, true);
+        write.most = Some(15);
+        let store = Arc::clone(world.store());
+        writes.spawn(async move { (name, store.put_job(write).await.unwrap()) });
+    }
+    let (mut changed, mut full, mut made) = (0, 0, Vec::new());
+    for (name, written) in writes.join_all().await {
+        match written {
+            Written::Done(written) => made.push((name, written)),
+            Written::Changed => changed += 1,
+            other => {
+                assert!(matches!(other, Written::Full(15)), "{other:?}");
+                full += 1;
+            }
+        }
+    }
+    assert_eq!((made.len(), changed + full), (15, 25));
+    assert!(changed <= 15, "{changed} of another case for 15 that are there");
+    for (name, written) in &made {
+        let stored = world.job(name).await;
+        assert_eq!(format!("{stored:?}"), format!("{written:?}"), "{name}");
+    }
+    assert_eq!(world.store().all_jobs(&path()).await.unwrap().len(), 15);
+    assert_eq!(world.store().census().await.unwrap().jobs, 15);
+    assert_eq!(world.claim(30).await.len(), 15, "each is due once");
 }
 
 /// A write that took another revision or another next occurrence for granted changes nothing.

@@ -36,15 +36,12 @@ pub(super) async fn make_chains(transaction: &Transaction<'_>) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes the notes of a transaction, as the last thing that it does.
+/// Writes the notes of a transaction, as the last thing that it does: all of them in one chain.
 pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
-    for note in std::mem::take(&mut work.notes) {
-        insert_one(work, &note).await?;
+    let notes = std::mem::take(&mut work.notes);
+    if notes.is_empty() {
+        return Ok(());
     }
-    Ok(())
-}
-
-async fn insert_one(work: &Work<'_>, note: &Note) -> Outcome<()> {
     let free = "SELECT chain, serial, hash FROM audit_chains ORDER BY chain LIMIT 1 FOR UPDATE SKIP LOCKED";
     let row = match work.query_opt(free, &[]).await? {
         Some(row) => row,
@@ -57,28 +54,42 @@ async fn insert_one(work: &Work<'_>, note: &Note) -> Outcome<()> {
         }
     };
     let chain: i64 = row.try_get(0)?;
-    let next = link(&row, 1)?.follow(chain, note);
-    let [subscription, group, name] = note.scope().keys();
+    let mut last = link(&row, 1)?;
+    let mut links = Vec::with_capacity(notes.len());
+    for note in &notes {
+        last = last.follow(chain, note);
+        links.push(last);
+    }
+    let serials: Vec<i64> = links.iter().map(|link| link.serial).collect();
+    let hashes: Vec<&[u8]> = links.iter().map(|link| &link.hash.0[..]).collect();
+    let at: Vec<i64> = notes.iter().map(|note| ticks(note.at)).collect();
+    let of = |value: fn(&Note) -> &str| notes.iter().map(|note| value(note)).collect::<Vec<&str>>();
+    let keys: Vec<[Option<String>; 3]> = notes.iter().map(|note| note.scope().keys()).collect();
+    let key = |place: usize| keys.iter().map(|keys| keys[place].as_deref()).collect::<Vec<Option<&str>>>();
     work.execute(
         // Both at once: each way to the database and back is one more while the chain is held.
-        "WITH ended AS (UPDATE audit_chains SET serial = $2, hash = $11 WHERE chain = $1) \
+        "WITH ended AS (UPDATE audit_chains SET serial = $2, hash = $3 WHERE chain = $1) \
          INSERT INTO audit (chain, serial, at, who, name, source, act, target, verdict, detail, hash, \
-         subscription_key, group_key, name_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+         subscription_key, group_key, name_key)
+         SELECT $1::bigint, * FROM unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
+           $10::text[], $11::text[], $12::text[], $13::bytea[], $14::text[], $15::text[], $16::text[])",
         &[
             &chain,
-            &next.serial,
-            &ticks(note.at),
-            &note.who,
-            &note.name,
-            &note.from,
-            &note.act.name(),
-            &note.target,
-            &note.verdict.name(),
-            &note.detail,
-            &&next.hash.0[..],
-            &subscription,
-            &group,
-            &name,
+            &last.serial,
+            &&last.hash.0[..],
+            &serials,
+            &at,
+            &of(|note| &note.who),
+            &of(|note| &note.name),
+            &of(|note| &note.from),
+            &of(|note| note.act.name()),
+            &of(|note| &note.target),
+            &of(|note| note.verdict.name()),
+            &of(|note| &note.detail),
+            &hashes,
+            &key(0),
+            &key(1),
+            &key(2),
         ],
     )
     .await?;

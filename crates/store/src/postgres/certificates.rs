@@ -1,6 +1,6 @@
 //! The client certificates of jobs: which expire next.
 
-use model::{Collection, Definition};
+use model::{Collection, Definition, JobId};
 
 use super::columns::{instant_of, text};
 use super::fault::Outcome;
@@ -12,6 +12,18 @@ use crate::rows::certificates_of;
 /// Lists the certificates of a job's definition, in place of those that were listed.
 pub(super) async fn list(work: &Work<'_>, job: i64, definition: &Definition) -> Outcome<()> {
     work.execute("DELETE FROM certificates WHERE job_id = $1", &[&job]).await?;
+    add(work, job, definition).await
+}
+
+/// Lists the certificates of new jobs, of which nothing was listed before.
+pub(super) async fn list_new(work: &Work<'_>, new: &[(JobId, &Definition)]) -> Outcome<()> {
+    for (job, definition) in new {
+        add(work, job.0, definition).await?;
+    }
+    Ok(())
+}
+
+async fn add(work: &Work<'_>, job: i64, definition: &Definition) -> Outcome<()> {
     for (depth, certificate) in certificates_of(definition) {
         work.execute(
             "INSERT INTO certificates (job_id, depth, expires_at, subject, thumbprint) VALUES ($1, $2, $3, $4, $5)",

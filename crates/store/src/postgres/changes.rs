@@ -7,101 +7,52 @@ use jiff::Timestamp;
 use model::{CollectionPath, Execution, Fate, JobId, Overlap, Reason, transition};
 
 use super::collections::{self, Hold};
-use super::columns::{code, key};
+use super::columns::code;
 use super::executions::{Held, New, ask_for};
 use super::fault::{Fault, Outcome};
-use super::work::Work;
-use super::{certificates, definitions, due, executions, jobs, keys, shards};
+use super::work::{Values, Work};
+use super::{certificates, definitions, due, executions, jobs, keys};
 use crate::codec::ticks;
 use crate::decisions::{self, Carried};
-use crate::rows::{ExecutionRow, JobRow, Restored, created, restored};
-use crate::seal::{KeyId, SealedDefinition};
-use crate::{Deleted, ExpectedJob, JobWrite, Revision, StoredJob, Written};
+use crate::rows::{ExecutionRow, JobRow, Restored, restored};
+use crate::seal::KeyId;
+use crate::{Deleted, JobWrite, Revision, StoredJob, Written};
 
-/// See [`Store::put_job`](crate::Store::put_job).
+/// See [`Store::put_job`](crate::Store::put_job): of a job that is there. `newcomers.rs` writes those that are new.
 pub(super) async fn put_job(work: &mut Work<'_>, write: &JobWrite) -> Outcome<Written<StoredJob>> {
-    let hold = match write.expected {
-        ExpectedJob::Absent => Hold::Alone,
-        ExpectedJob::Standing { .. } => Hold::Together,
-    };
-    let Some(collection) = collections::lock(work, &write.collection, hold).await? else {
+    let Some(collection) = collections::lock(work, &write.collection, Hold::Together).await? else {
         return Ok(Written::NoCollection);
     };
-    match (jobs::lock(work, collection, &write.name).await?, write.expected) {
-        (None, ExpectedJob::Absent) => create(work, collection, write).await,
-        (Some(row), expected @ ExpectedJob::Standing { .. }) => {
-            let held = executions::lock(work, &[row.id]).await?.remove(&row.id).unwrap_or_default();
-            let rows: Vec<ExecutionRow> = held.iter().map(|held| held.row.clone()).collect();
-            // Refused before anybody is asked: a change that is not made takes nothing away.
-            let seen = restored(&row, &rows, |execution| {
-                held.iter().any(|held| held.row.id == execution.id && held.seems_begun(work))
-            });
-            if !decisions::is_expected(&row, &seen, expected) {
-                return Ok(Written::Changed);
-            }
-            let job = [(row, held)];
-            ask_for(work, &job, |held| !decisions::waits_for_retry(&held.row, write))?;
-            let [(row, held)] = job;
-            update(work, row, &held, &seen, write).await
-        }
-        _ => Ok(Written::Changed),
+    let Some(row) = jobs::lock(work, collection, &write.name).await? else { return Ok(Written::Changed) };
+    let held = executions::lock(work, &[row.id]).await?.remove(&row.id).unwrap_or_default();
+    let rows: Vec<ExecutionRow> = held.iter().map(|held| held.row.clone()).collect();
+    // Refused before anybody is asked: a change that is not made takes nothing away.
+    let seen = restored(&row, &rows, |execution| {
+        held.iter().any(|held| held.row.id == execution.id && held.seems_begun(work))
+    });
+    if !decisions::is_expected(&row, &seen, write.expected) {
+        return Ok(Written::Changed);
     }
+    let job = [(row, held)];
+    ask_for(work, &job, |held| !decisions::waits_for_retry(&held.row, write))?;
+    let [(row, held)] = job;
+    update(work, row, &held, &seen, write).await
 }
 
-async fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Written<StoredJob>> {
-    let row = work.query_opt("SELECT jobs, enabled FROM collections WHERE id = $1", &[&collection]).await?;
-    let Some(row) = row else { return Ok(Written::NoCollection) };
-    let (there, enabled): (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
-    if write.most.is_some_and(|most| there >= i64::from(most)) {
-        return Ok(Written::Full(u64::try_from(there).unwrap_or_default()));
-    }
-    let standing = &write.standing;
-    let revision = work.next_revision().await?;
-    let due_at = standing.next_at.filter(|_| enabled).map(ticks);
-    let ids = work
-        .ids(
-            "INSERT INTO jobs (collection_id, shard, name, name_key, seed, state, ahead, executions, failures, faulted, \
-             next_number, next_at, due_at, paused_at, last_faulted, generation, revision) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, $8, $9, $10, $11, false, 1, $12) RETURNING id",
-            &[
-                &collection,
-                &shards::of_job(&write.collection, &write.name),
-                &write.name,
-                &key(&write.name),
-                &write.seed,
-                &code(standing.state),
-                &(write.definition.overlap == Overlap::Allow),
-                &i64::from(standing.next_number),
-                &standing.next_at.map(ticks),
-                &due_at,
-                &standing.paused_at.map(ticks),
-                &revision,
-            ],
-        )
-        .await?;
-    let id = ids.first().copied().ok_or(Fault::Overtaken("a job was not written"))?;
-    due::enter(work, &[id]).await?;
-    let sealed = seal(work, write, id).await?;
-    work.execute(
-        "INSERT INTO definitions (job_id, definition, sealed_by) VALUES ($1, $2, $3)",
-        &[&id, &sealed.text, &sealed.key.as_ref().map(KeyId::as_str)],
-    )
-    .await?;
-    work.execute("UPDATE collections SET jobs = jobs + 1 WHERE id = $1", &[&collection]).await?;
-    work.ring |= due_at.is_some();
-    work.tell |= due_at.is_some();
-    Ok(Written::Done(created(id, write, revision)?))
-}
-
-/// The definition of a job in the form in which it is stored. What is listed of it is brought up to date.
-async fn seal(work: &Work<'_>, write: &JobWrite, job: i64) -> Outcome<SealedDefinition> {
+/// Writes the definition of a job in place of the one that it had. What is listed of it is brought up to date.
+async fn redefine(work: &Work<'_>, write: &JobWrite, job: i64) -> Outcome<()> {
     let keyring = work.shared.sealer.keyring();
     let sealed = keyring.seal(&write.definition, JobId(job))?;
     if sealed.key.is_some() {
         keys::note(work, &keyring).await?;
     }
-    certificates::list(work, job, &write.definition).await?;
-    Ok(sealed)
+    let (sql, key) = (
+        "UPDATE definitions SET definition = $2, sealed_by = $3 WHERE job_id = $1",
+        sealed.key.as_ref().map(KeyId::as_str),
+    );
+    let values: Values<'_> = &[&job, &sealed.text, &key];
+    tokio::try_join!(certificates::list(work, job, &write.definition), work.execute(sql, values))?;
+    Ok(())
 }
 
 async fn update(
@@ -122,15 +73,15 @@ async fn update(
     if let Some(entry) = &write.standing.ledger {
         work.ledger.push((row.collection_id, entry.clone()));
     }
-    let resting = !executions::any(work, row.id).await?;
+    let resting = held.is_empty() || !executions::any(work, row.id).await?;
     let mut row = decisions::rewritten(row, write, resting);
-    row.revision = work.next_revision().await?;
-    let due_at = row.next_at.filter(|_| row.collection.enabled).map(ticks);
+    let due_at = row.next_at.filter(|_| row.collection.enabled);
     due::forget(work, &[row.id]).await?;
-    work.execute(
+    let revisions = work
+        .ids(
         "UPDATE jobs SET seed = $2, state = $3, ahead = $4, executions = $5, failures = $6, faulted = $7, \
          last_execution = $8, next_number = $9, next_at = $10, due_at = $11, paused_at = $12, last_faulted = $13, \
-         generation = $14, revision = $15, ended_at = $16 WHERE id = $1",
+         generation = $14, revision = nextval('revisions'), ended_at = $15 WHERE id = $1 RETURNING revision",
         &[
             &row.id,
             &row.seed,
@@ -142,24 +93,19 @@ async fn update(
             &row.counters.last_execution.map(ticks),
             &i64::from(row.next_number),
             &row.next_at.map(ticks),
-            &due_at,
+            &due_at.map(ticks),
             &row.paused_at.map(ticks),
             &row.last_faulted,
             &row.generation,
-            &row.revision,
             &row.state.is_final().then(|| ticks(write.now)),
         ],
     )
     .await?;
-    due::enter(work, &[row.id]).await?;
-    let sealed = seal(work, write, row.id).await?;
-    work.execute(
-        "UPDATE definitions SET definition = $2, sealed_by = $3 WHERE job_id = $1",
-        &[&row.id, &sealed.text, &sealed.key.as_ref().map(KeyId::as_str)],
-    )
-    .await?;
-    work.ring |= due_at.is_some();
-    work.tell |= due_at.is_some();
+    row.revision = revisions.first().copied().ok_or(Fault::Overtaken("a job was not written"))?;
+    // None of them waits for what another says, so they go together.
+    let jobs = [row.id];
+    tokio::try_join!(due::enter(work, &jobs), redefine(work, write, row.id))?;
+    work.due(due_at);
     let left = if resting { None } else { executions::of_jobs(work, &[row.id]).await?.remove(&row.id) };
     let left = left.unwrap_or_default();
     let begun: Vec<i64> = left.iter().filter(|held| held.seems_begun(work)).map(|held| held.row.id).collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime, Timeouts};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -116,6 +116,9 @@ impl Address {
         let manager = Manager::from_connect(self.config.clone(), self.hosts.clone(), recycle);
         Pool::builder(manager)
             .max_size(most)
+            // The one that was used last: its server process has what it needs at hand. In turns, each of them would have to
+            // map every page of the database's memory by itself.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .timeouts(Timeouts {
                 wait: Some(PATIENCE),

@@ -65,12 +65,3 @@ impl Texts {
         Ok(decide(known.learn(row, &keyring, definition, collection)?))
     }
 }
-
-/// A job's definition as it is stored.
-pub(super) async fn text(work: &Work<'_>, job: i64) -> Outcome<String> {
-    let row = work.query_opt("SELECT definition FROM definitions WHERE job_id = $1", &[&job]).await?;
-    match row {
-        Some(row) => Ok(row.try_get(0)?),
-        None => Err(Fault::unreadable("definitions", job, "there is none")),
-    }
-}

@@ -56,6 +56,33 @@ pub(super) async fn enter_collection(work: &Work<'_>, collection: i64) -> Outcom
     Ok(())
 }
 
+/// Enters due times of jobs that are nowhere, of those with numbers after one and up to another; whether there were any.
+///
+/// All that writes due times writes both. But a node of a version without this table, which stood still while it was made and
+/// has a change to write when it wakes up, writes one before it hears that its time is over.
+pub(super) async fn mend(work: &Work<'_>, after: i64, last: i64) -> Outcome<bool> {
+    let missing = work
+        .ids(
+            "SELECT j.id FROM jobs j
+             WHERE j.id > $1 AND j.id <= $2 AND j.due_at IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM due d WHERE d.ahead = j.ahead AND d.due_at = j.due_at AND d.job_id = j.id)",
+            &[&after, &last],
+        )
+        .await?;
+    if missing.is_empty() {
+        return Ok(false);
+    }
+    tracing::warn!(
+        jobs = missing.len(),
+        "jobs are in the order of due times again: an old node had written them"
+    );
+    work.query("SELECT id FROM jobs WHERE id = ANY($1) ORDER BY id FOR UPDATE", &[&missing]).await?;
+    // All of it, as nothing leads to where such a job was before.
+    work.execute("DELETE FROM due WHERE job_id = ANY($1)", &[&missing]).await?;
+    enter(work, &missing).await?;
+    Ok(true)
+}
+
 /// Jobs that go from one due time to the next, or to none.
 #[derive(Debug, Default)]
 pub(super) struct Moves {

@@ -94,21 +94,10 @@ pub(super) fn ask_for(
 
 /// All executions of jobs, each job's in the order of their occurrences.
 pub(super) async fn of_jobs(work: &Work<'_>, jobs: &[i64]) -> Outcome<HashMap<i64, Vec<Held>>> {
-    found(work, jobs, "").await
-}
-
-/// The same; nobody else can change or claim them until we are done.
-pub(super) async fn lock(work: &Work<'_>, jobs: &[i64]) -> Outcome<HashMap<i64, Vec<Held>>> {
-    // In the order of their numbers, as everybody does.
-    work.query("SELECT id FROM executions WHERE job_id = ANY($1) ORDER BY id FOR UPDATE", &[&jobs]).await?;
-    found(work, jobs, "").await
-}
-
-async fn found(work: &Work<'_>, jobs: &[i64], hold: &str) -> Outcome<HashMap<i64, Vec<Held>>> {
     let rows = work
         .query(
             &format!(
-                "SELECT {COLUMNS} FROM executions e WHERE e.job_id = ANY($1) ORDER BY e.job_id, e.number {hold}"
+                "SELECT {COLUMNS} FROM executions e WHERE e.job_id = ANY($1) ORDER BY e.job_id, e.number"
             ),
             &[&jobs],
         )
@@ -119,6 +108,17 @@ async fn found(work: &Work<'_>, jobs: &[i64], hold: &str) -> Outcome<HashMap<i64
         found.entry(held.row.job_id).or_default().push(held);
     }
     Ok(found)
+}
+
+/// The same; nobody else can change or claim them until we are done.
+pub(super) async fn lock(work: &Work<'_>, jobs: &[i64]) -> Outcome<HashMap<i64, Vec<Held>>> {
+    // In the order of their numbers, as everybody does.
+    let sql = "SELECT id FROM executions WHERE job_id = ANY($1) ORDER BY id FOR UPDATE";
+    if work.query(sql, &[&jobs]).await?.is_empty() {
+        // Whoever adds one holds on to its job, and that is held already.
+        return Ok(HashMap::new());
+    }
+    of_jobs(work, jobs).await
 }
 
 /// A new execution.

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use model::{CollectionPath, Counters, JobState};
 use tokio_postgres::Row;
 
+use super::collections;
 use super::columns::{code, coded, count, instant_or_none, key, number};
 use super::executions::{self, Held};
-use super::fault::Outcome;
+use super::fault::{Fault, Outcome};
 use super::work::{Values, Work};
-use super::{collections, definitions};
-use crate::codec;
+use crate::codec::{self, from_json};
 use crate::rows::{CollectionGist, ExecutionRow, JobRow};
-use crate::{Page, StoredJob};
+use crate::{Page, Revision, StoredCollection, StoredJob};
 
 /// The columns that [`read`] reads, from `jobs j JOIN collections c`.
 pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state, j.executions, j.failures, \
@@ -21,6 +21,9 @@ pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state
 
 /// How many they are: where other columns begin.
 pub(super) const WIDTH: usize = 20;
+
+/// Which of them is the revision of the collection.
+const COLLECTION_REVISION: usize = 16;
 
 /// Reads [`COLUMNS`] from the beginning of a row.
 pub(super) fn read(row: &Row) -> Outcome<JobRow> {
@@ -45,7 +48,7 @@ pub(super) fn read(row: &Row) -> Outcome<JobRow> {
         revision: row.try_get(14)?,
         history_total: row.try_get(15)?,
         collection: CollectionGist {
-            revision: row.try_get(16)?,
+            revision: row.try_get(COLLECTION_REVISION)?,
             enabled: row.try_get(17)?,
             plan: codec::plan(row.try_get(18)?, id)?,
             resumed_at: instant_or_none(row, 19)?,
@@ -135,13 +138,50 @@ pub(super) async fn with_executions(work: &Work<'_>, collection: i64) -> Outcome
         .collect())
 }
 
-/// See [`Store::job`](crate::Store::job).
-pub(super) async fn job(work: &Work<'_>, path: &CollectionPath, name: &str) -> Outcome<Option<StoredJob>> {
-    let Some((id, path)) = living_path(work, path).await? else { return Ok(None) };
-    let Some(row) = find(work, id, name).await? else { return Ok(None) };
-    let executions = executions::of_jobs(work, &[row.id]).await?.remove(&row.id).unwrap_or_default();
-    let definition = definitions::text(work, row.id).await?;
-    stored(work, row, &executions, &definition, path).map(Some)
+/// A collection and one of its jobs, in one statement: these are asked for all the time. See
+/// [`Store::job_in_collection`](crate::Store::job_in_collection).
+pub(super) async fn in_collection(
+    work: &Work<'_>,
+    path: &CollectionPath,
+    name: &str,
+) -> Outcome<Option<(StoredCollection, Option<StoredJob>)>> {
+    let rows = work
+        .query(
+            &format!(
+                // A row for each execution, or one where there is none. The definition may be long, so only one of them
+                // has it.
+                "SELECT {COLUMNS}, {},
+                   CASE WHEN row_number() OVER (ORDER BY e.number) = 1 THEN d.definition END, c.id, c.document
+                 FROM collections c
+                 LEFT JOIN LATERAL (
+                   SELECT * FROM jobs WHERE collection_id = c.id AND name_key = $4 AND deleted_at IS NULL LIMIT 1) j ON true
+                 LEFT JOIN LATERAL (SELECT definition FROM definitions WHERE job_id = j.id LIMIT 1) d ON true
+                 LEFT JOIN executions e ON e.job_id = j.id
+                 WHERE c.subscription_key = $1 AND c.group_key = $2 AND c.name_key = $3 AND c.deleted_at IS NULL
+                 ORDER BY e.number",
+                executions::COLUMNS
+            ),
+            &[&key(&path.subscription), &key(&path.group), &key(&path.name), &key(name)],
+        )
+        .await?;
+    let Some(first) = rows.first() else { return Ok(None) };
+    let definition = WIDTH + executions::WIDTH;
+    let collection = StoredCollection {
+        collection: from_json(
+            first.try_get(definition + 2)?,
+            "collections.document",
+            first.try_get(definition + 1)?,
+        )?,
+        revision: Revision(first.try_get(COLLECTION_REVISION)?),
+    };
+    let Some(id) = first.try_get::<_, Option<i64>>(0)? else { return Ok(Some((collection, None))) };
+    let is_one = |row: &&Row| row.try_get::<_, Option<i64>>(WIDTH).is_ok_and(|id| id.is_some());
+    let held =
+        rows.iter().filter(is_one).map(|row| executions::read(row, WIDTH)).collect::<Outcome<Vec<_>>>()?;
+    let text = rows.iter().find_map(|row| row.try_get::<_, Option<&str>>(definition).transpose());
+    let text = text.ok_or_else(|| Fault::unreadable("definitions", id, "there is none"))??;
+    let job = stored(work, read(first)?, &held, text, collection.collection.path.clone())?;
+    Ok(Some((collection, Some(job))))
 }
 
 /// A job as callers see it.

@@ -2,18 +2,20 @@
 //!
 //! # The way through
 //!
-//! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in the
-//! way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
-//! `search`, `changes` (what writing or deleting a job means for what is in flight), `due`, `claims`, `settle`, `history`,
-//! `ledger`, `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register` (tokens, roles, sign-ins), `audit`, `moves` (a
-//! store that is moved here) and `destination` (how); `trial` is for measurements. What happens is decided by
-//! [`model::transition`] and [`decisions`](crate::decisions); these modules fetch what they need and write what they say.
+//! [`PostgresStore`] implements [`Store`], each change in a transaction that is tried again when somebody else was in
+//! the way (`work`). Each module below has the SQL of one subject: `groups`, `collections`, `jobs` (rows and pages),
+//! `search`, `newcomers` (jobs that are new), `changes` (what writing or deleting one means for what is in flight),
+//! `due`, `claims`, `settle`, `history`, `ledger`, `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register`
+//! (tokens, roles, sign-ins), `audit`, `moves` (a store that is moved here) and `destination` (how); `trial` is for
+//! measurements. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these modules
+//! fetch what they need and write what they say.
 //!
 //! # Who holds what
 //!
 //! A node has a row and a lease (`nodes`), which its `pulse` renews. A claim names the node's epoch. Whether a claim is
-//! begun only its holder knows (`tickets`); a change that has to know asks (`revocation`). A node without a lease begins
-//! nothing, and what it brings afterwards is not settled: its claims are free, and somebody else has them.
+//! begun only its holder knows (`tickets`); a change that has to know asks (`revocation`). What is new is told
+//! (`herald`) to whoever does not know of something sooner (`outlook`). A node without a lease begins nothing, and what
+//! it brings afterwards is not settled: its claims are free, and somebody else has them.
 //!
 //! # The order of locks
 //!
@@ -34,6 +36,7 @@ mod due;
 mod executions;
 mod fault;
 mod groups;
+mod herald;
 mod history;
 mod hosts;
 mod inspect;
@@ -42,7 +45,9 @@ mod keys;
 mod ledger;
 mod migrations;
 mod moves;
+mod newcomers;
 mod nodes;
+mod outlook;
 mod partitions;
 mod prune;
 mod pulse;
@@ -77,19 +82,23 @@ pub use self::inspect::{DatabaseFault, DatabaseInspection, DatabaseSchema, inspe
 
 use self::connection::Address;
 use self::fault::{Fault, Kind, Outcome};
+use self::herald::Herald;
+use self::newcomers::Newcomers;
+use self::outlook::Outlook;
 use self::seat::Seat;
 use self::tickets::Tickets;
 pub use self::trial::{LogPart, Meter, TrialGround};
-use self::work::{change, noted, read};
+use self::work::{change, glance, noted, read};
 use crate::known::KnownJobs;
 use crate::register::Behalf;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs, GroupWrite,
-    HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node, Page,
-    Result, Retention, Revision, Settlement, Snapshot, Store, StoreClock, StoreNumbers, StoredCertificate,
-    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, ExpectedJob, FoundJobs,
+    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
+    Page, Result, Retention, Revision, Settlement, Snapshot, Store, StoreClock, StoreNumbers,
+    StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
+    Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -129,6 +138,9 @@ struct Shared {
     numbers: StoreNumbers,
     seat: Seat,
     tickets: Tickets,
+    herald: Herald,
+    outlook: Outlook,
+    newcomers: Newcomers,
     sealer: Sealer,
     known: Mutex<KnownJobs>,
     sweeper: Mutex<Sweeper>,
@@ -190,6 +202,9 @@ impl PostgresStore {
             numbers: StoreNumbers::default(),
             seat: Seat::default(),
             tickets: Tickets::default(),
+            herald: Herald::default(),
+            outlook: Outlook::default(),
+            newcomers: Newcomers::default(),
             sealer,
             known: Mutex::default(),
             sweeper: Mutex::default(),
@@ -244,13 +259,16 @@ async fn start(shared: &Shared) -> Outcome<()> {
 /// A claim, and what to do with it when nobody waits for it any more.
 async fn claim(shared: &Shared, now: Timestamp, until: Timestamp, most: usize) -> Result<Claimed> {
     let mut handed_out = Vec::new();
+    let look = shared.outlook.look();
     let claimed = change!(shared, work => async {
         // Of a round before this one nothing came.
         cancel(shared, &mut handed_out);
         claims::claim_due(&mut work, now, until, most, &mut handed_out).await
     });
-    if claimed.is_err() {
-        cancel(shared, &mut handed_out);
+    match &claimed {
+        Ok(claimed) if !claimed.more => look.saw(until, claimed.next_at),
+        Ok(_) => {}
+        Err(_) => cancel(shared, &mut handed_out),
     }
     claimed
 }
@@ -345,7 +363,16 @@ impl Store for PostgresStore {
     }
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
-        read!(&self.shared, work => jobs::job(&work, collection, name))
+        let found = glance!(&self.shared, work => jobs::in_collection(&work, collection, name))?;
+        Ok(found.and_then(|(_, job)| job))
+    }
+
+    async fn job_in_collection(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+        glance!(&self.shared, work => jobs::in_collection(&work, collection, name))
     }
 
     async fn jobs(
@@ -401,6 +428,9 @@ impl Store for PostgresStore {
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Written<StoredJob>> {
+        if write.expected == ExpectedJob::Absent {
+            return newcomers::put(&self.shared, write, self.behalf.note.clone()).await;
+        }
         noted!(self, work => changes::put_job(&mut work, &write))
     }
 

@@ -7,7 +7,7 @@ use super::columns::number;
 use super::fault::Outcome;
 use super::sight::Columns;
 use super::work::Work;
-use super::{changes, jobs, tallies};
+use super::{changes, due, jobs, tallies};
 use crate::Retention;
 use crate::codec::ticks;
 
@@ -45,7 +45,7 @@ pub(super) async fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<
 }
 
 /// Goes on with the look at all jobs.
-async fn look(work: &Work<'_>, limit: i64) -> Outcome<()> {
+async fn look(work: &mut Work<'_>, limit: i64) -> Outcome<()> {
     let from = {
         let mut sweeper = work.shared.sweeper();
         sweeper.set_limit(limit);
@@ -56,6 +56,9 @@ async fn look(work: &Work<'_>, limit: i64) -> Outcome<()> {
     let rows = work.query(sql, &[&from, &LOOK]).await?;
     let seen: Vec<(i64, i64)> =
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Outcome<_>>()?;
+    if let Some((last, _)) = seen.last() {
+        work.ring |= due::mend(work, from, *last).await?;
+    }
     work.shared.sweeper().looked_at(&seen);
     Ok(())
 }

@@ -14,7 +14,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_postgres::{AsyncMessage, Client};
 
 use super::fault::{Fault, Kind, Outcome};
-use super::{Shared, nodes, revocation};
+use super::work::Values;
+use super::{Shared, herald, nodes, revocation};
 use crate::Error;
 
 /// How often the lease is renewed.
@@ -197,6 +198,7 @@ impl Line {
                     Some(word) => self.hear(shared, &word).await?,
                     None => return Err(Fault::Pool("the connection of the heartbeat is closed".to_owned())),
                 },
+                () = shared.herald.wait() => self.say(shared).await?,
                 () = sleep_until(next) => {
                     if next >= until {
                         return Ok(());
@@ -209,11 +211,32 @@ impl Line {
         }
     }
 
+    /// Tells other nodes what was committed here.
+    async fn say(&self, shared: &Shared) -> Outcome<()> {
+        let Some(words) = shared.herald.words(shared.seat.epoch()) else { return Ok(()) };
+        let values: Values<'_> = &[&CHANNEL, &words];
+        match timeout(LONGEST_BEAT, self.client.execute("SELECT pg_notify($1, $2)", values)).await {
+            Ok(Ok(_)) => Ok(()),
+            // They find it by looking.
+            Ok(Err(error)) if error.as_db_error().is_some() => {
+                tracing::debug!(%error, "other nodes cannot be told");
+                Ok(())
+            }
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(Fault::Pool("a word to others took too long".to_owned())),
+        }
+    }
+
     async fn hear(&mut self, shared: &Shared, word: &str) -> Outcome<()> {
         let epoch = shared.seat.epoch().to_string();
-        match word.split_once(' ') {
+        if let Some((teller, at)) = herald::heard(word) {
             // What we said ourselves we know.
-            Some(("due", teller)) if teller != epoch => shared.bell.ring(),
+            if teller != epoch && at.is_none_or(|at| shared.outlook.is_news(at)) {
+                shared.bell.ring();
+            }
+            return Ok(());
+        }
+        match word.split_once(' ') {
             Some(("revoked", holder)) if holder == epoch => {
                 let answered = timeout(LONGEST_BEAT, revocation::answer(shared, &self.client)).await;
                 later(answered.map_err(|_| Fault::Pool("an answer took too long".to_owned()))?)?;

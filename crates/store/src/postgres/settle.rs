@@ -147,8 +147,10 @@ impl Settlements {
 
     /// Writes the counters of jobs.
     async fn count(&self, work: &Work<'_>, jobs: &HashMap<i64, JobRow>) -> Outcome<()> {
-        let counted: Vec<(&JobRow, i64)> =
+        let mut counted: Vec<(&JobRow, i64)> =
             self.entries.iter().filter_map(|(id, entries)| Some((jobs.get(id)?, *entries))).collect();
+        // As they lie: what is on one page is written there one after the other.
+        counted.sort_unstable_by_key(|(job, _)| job.id);
         let of = |value: fn(&JobRow) -> i64| counted.iter().map(|(job, _)| value(job)).collect::<Vec<i64>>();
         let last: Vec<Option<i64>> =
             counted.iter().map(|(job, _)| job.counters.last_execution.map(ticks)).collect();

@@ -78,13 +78,18 @@ impl TrialGround {
         Ok(())
     }
 
-    /// Does the same after a few changes, and writes everything to its files: whatever is measured next pays for its own
-    /// changes alone. Whether it could do the last: not everybody may ask for it. Without it, what is written to the log
-    /// depends on how long ago the database did so by itself.
-    pub async fn come_to_rest(&self) -> Result<bool> {
-        for table in ["jobs", "due", "definitions", "executions"] {
+    /// Does the same after a few changes, as far as it is worth it.
+    pub async fn sweep(&self) -> Result<()> {
+        for table in ["jobs", "definitions", "executions"] {
             self.run(&format!("VACUUM (INDEX_CLEANUP OFF, TRUNCATE OFF) {}.{table}", self.schema)).await?;
         }
+        // Due times that are gone lie where the next are looked for: a measurement would pass those of all before it.
+        self.run(&format!("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {}.due", self.schema)).await
+    }
+
+    /// Writes everything to its files, now. Whether it could: not everybody may ask for it. Without it, what is written to
+    /// the log depends on how long ago the database did so by itself.
+    pub async fn write_pages(&self) -> Result<bool> {
         match self.run("CHECKPOINT").await {
             Err(Error::Failed(why)) if why.contains(SqlState::INSUFFICIENT_PRIVILEGE.code()) => Ok(false),
             other => other.map(|()| true),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use access::Note;
 use deadpool_postgres::{Client, Transaction};
+use jiff::Timestamp;
 use model::{HistoryEntry, LedgerEntry};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::types::ToSql;
@@ -13,7 +14,6 @@ use tokio_postgres::{IsolationLevel, Row};
 
 use super::connection::{self, PATIENCE};
 use super::fault::{Fault, Kind, Outcome};
-use super::pulse::CHANNEL;
 use super::{Shared, audit, history, ledger, revocation, tallies};
 use crate::Result;
 use crate::tallies::Tallies;
@@ -23,7 +23,7 @@ pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 /// A transaction.
 pub(super) struct Work<'a> {
-    transaction: Transaction<'a>,
+    way: Way<'a>,
     pub(super) shared: &'a Shared,
     began: Instant,
     /// Whether it only reads.
@@ -42,6 +42,16 @@ pub(super) struct Work<'a> {
     pub(super) ring: bool,
     /// Whether other nodes should know at once.
     pub(super) tell: bool,
+    /// What is due soonest of what was written. Nobody has to know that knows of something sooner.
+    sooner: Option<Timestamp>,
+}
+
+/// Where statements go.
+enum Way<'a> {
+    /// Together with others: they are committed together, or not at all.
+    Transaction(Transaction<'a>),
+    /// Alone: each is a transaction by itself.
+    Alone(&'a Client),
 }
 
 impl<'a> Work<'a> {
@@ -50,19 +60,26 @@ impl<'a> Work<'a> {
     pub(super) async fn begin(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
         let began = Instant::now();
-        Ok(Self::of(shared, within(PATIENCE, builder.start()).await?, began, false))
+        let way = Way::Transaction(within(PATIENCE, builder.start()).await?);
+        Ok(Self::of(shared, way, began, false))
     }
 
     /// Begins a transaction that reads, all of it as of one moment.
     pub(super) async fn look(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
         let began = Instant::now();
-        Ok(Self::of(shared, within(PATIENCE, builder.read_only(true).start()).await?, began, true))
+        let way = Way::Transaction(within(PATIENCE, builder.read_only(true).start()).await?);
+        Ok(Self::of(shared, way, began, true))
     }
 
-    fn of(shared: &'a Shared, transaction: Transaction<'a>, began: Instant, reads: bool) -> Self {
+    /// For a single statement that reads, which needs no transaction around it: one way there and back instead of three.
+    pub(super) async fn glance(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
+        Ok(Self::of(shared, Way::Alone(client), Instant::now(), true))
+    }
+
+    fn of(shared: &'a Shared, way: Way<'a>, began: Instant, reads: bool) -> Self {
         Self {
-            transaction,
+            way,
             shared,
             began,
             reads,
@@ -73,13 +90,27 @@ impl<'a> Work<'a> {
             notes: Vec::new(),
             ring: false,
             tell: false,
+            sooner: None,
         }
+    }
+
+    /// Notes that a job was written which is due then, if it is.
+    pub(super) fn due(&mut self, at: Option<Timestamp>) {
+        self.sooner = self.sooner.into_iter().chain(at).min();
     }
 
     /// The rows that a statement answers with.
     pub(super) async fn query(&self, sql: &str, values: Values<'_>) -> Outcome<Vec<Row>> {
-        let statement = within(PATIENCE, self.transaction.prepare_cached(sql)).await?;
-        within(STATEMENT, self.transaction.query(&statement, values)).await
+        match &self.way {
+            Way::Transaction(transaction) => {
+                let statement = within(PATIENCE, transaction.prepare_cached(sql)).await?;
+                within(STATEMENT, transaction.query(&statement, values)).await
+            }
+            Way::Alone(client) => {
+                let statement = within(PATIENCE, client.prepare_cached(sql)).await?;
+                within(STATEMENT, client.query(&statement, values)).await
+            }
+        }
     }
 
     /// The one row that a statement answers with, if any.
@@ -89,8 +120,16 @@ impl<'a> Work<'a> {
 
     /// How many rows a statement has changed.
     pub(super) async fn execute(&self, sql: &str, values: Values<'_>) -> Outcome<u64> {
-        let statement = within(PATIENCE, self.transaction.prepare_cached(sql)).await?;
-        within(STATEMENT, self.transaction.execute(&statement, values)).await
+        match &self.way {
+            Way::Transaction(transaction) => {
+                let statement = within(PATIENCE, transaction.prepare_cached(sql)).await?;
+                within(STATEMENT, transaction.execute(&statement, values)).await
+            }
+            Way::Alone(client) => {
+                let statement = within(PATIENCE, client.prepare_cached(sql)).await?;
+                within(STATEMENT, client.execute(&statement, values)).await
+            }
+        }
     }
 
     /// The first column of all rows: numbers.
@@ -110,25 +149,26 @@ impl<'a> Work<'a> {
         ledger::insert(&mut self).await?;
         let counted = std::mem::take(&mut self.tallies);
         tallies::write(&self, &counted).await?;
-        if self.tell {
-            let word = format!("due {}", self.epoch);
-            self.query("SELECT pg_notify($1, $2)", &[&CHANNEL, &word]).await?;
-        }
         audit::insert(&mut self).await?;
-        let Self { transaction, shared, ring, began, reads, .. } = self;
-        match timeout(COMMIT, transaction.commit()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                let fault = Fault::from(error);
-                return Err(if fault.is_away() { Fault::Uncertain } else { fault });
+        let Self { way, shared, ring, tell, sooner, began, reads, .. } = self;
+        if let Way::Transaction(transaction) = way {
+            match timeout(COMMIT, transaction.commit()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    let fault = Fault::from(error);
+                    return Err(if fault.is_away() { Fault::Uncertain } else { fault });
+                }
+                Err(_) => return Err(Fault::Uncertain),
             }
-            Err(_) => return Err(Fault::Uncertain),
         }
         let numbers = &shared.numbers;
         if reads { &numbers.reads } else { &numbers.commits }.time(began.elapsed());
         counted.minutes().for_each(|(_, tally)| numbers.enter(tally));
-        if ring {
+        if ring || sooner.is_some_and(|at| shared.outlook.is_news(at)) {
             shared.bell.ring();
+        }
+        if tell || sooner.is_some() {
+            shared.herald.tell(if tell { None } else { sooner });
         }
         Ok(())
     }
@@ -268,6 +308,13 @@ macro_rules! read {
     };
 }
 
+/// The same with one statement: `glance!(shared, work => expression)`.
+macro_rules! glance {
+    ($shared:expr, $work:ident => $body:expr) => {
+        $crate::postgres::work::rounds!($shared, glance, $work => $body)
+    };
+}
+
 macro_rules! rounds {
     ($shared:expr, $begin:ident, $work:ident => $body:expr) => {{
         let shared: &$crate::postgres::Shared = $shared;
@@ -300,4 +347,4 @@ macro_rules! rounds {
     }};
 }
 
-pub(super) use {change, noted, read, rounds};
+pub(super) use {change, glance, noted, read, rounds};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
+use std::ops::Add;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
@@ -43,6 +44,11 @@ impl Nodes {
         }
         Ok(nodes)
     }
+
+    /// How many.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
 }
 
 impl Drop for Nodes {
@@ -55,7 +61,7 @@ impl Drop for Nodes {
     }
 }
 
-/// What was used between two readings. What cannot be read here is `None`.
+/// What was used between two readings, or in several rounds together. What cannot be read here is `None`.
 #[derive(Debug, Clone)]
 pub(super) struct Used {
     /// Seconds of CPU of the nodes.
@@ -66,6 +72,24 @@ pub(super) struct Used {
     pub(super) wal: f64,
     /// What they are.
     pub(super) log: Option<LogPart>,
+}
+
+impl Add for Used {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let both = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
+        let log = self.log.zip(other.log).map(|(one, other)| LogPart {
+            records: one.records + other.records,
+            whole_pages: one.whole_pages + other.whole_pages,
+        });
+        Self {
+            nodes: both(self.nodes, other.nodes),
+            database: both(self.database, other.database),
+            wal: self.wal + other.wal,
+            log,
+        }
+    }
 }
 
 impl Used {

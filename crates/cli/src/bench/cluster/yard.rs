@@ -22,7 +22,7 @@ use store::{
 use tokio::task::JoinSet;
 
 use super::nodes::{Nodes, Reading, Used};
-use super::rate;
+use super::seconds;
 use crate::progress::Progress;
 
 /// As many jobs as the largest plan allows in a collection.
@@ -53,21 +53,40 @@ pub(super) struct Yard {
     picked: AtomicU32,
 }
 
+/// When something is measured: what a change costs depends on whether its page was changed since the last checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Right after one: the first change of each page brings all of it to the log. This is the dearest.
+    AfterCheckpoint,
+    /// Long after one: the same jobs ran since, so their pages are in the log already.
+    BetweenCheckpoints,
+}
+
+impl When {
+    /// In the order in which the same jobs are measured: the first round is what the second comes after.
+    pub(super) const BOTH: [Self; 2] = [Self::AfterCheckpoint, Self::BetweenCheckpoints];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::AfterCheckpoint => "after a checkpoint",
+            Self::BetweenCheckpoints => "between checkpoints",
+        }
+    }
+}
+
 /// What one store carries without calls.
 pub(super) struct Alone {
-    /// A second.
-    pub(super) claimed: f64,
-    /// A second.
-    pub(super) settled: f64,
+    /// Seconds.
+    pub(super) claiming: f64,
+    /// Seconds.
+    pub(super) settling: f64,
     pub(super) used: Used,
 }
 
 /// What nodes have done.
 pub(super) struct Fired {
-    /// The first instant.
-    pub(super) began: Timestamp,
-    /// When the last occurrence was in the ledger.
-    pub(super) settled: Timestamp,
+    /// Seconds from the first instant until the last occurrence was in the ledger.
+    pub(super) seconds: f64,
     pub(super) used: Used,
 }
 
@@ -104,9 +123,10 @@ impl Yard {
         let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
         let jobs: Vec<u32> = (there..stored).collect();
         self.write(&jobs, &|_, job| far(job), nobody).await?;
-        let rate = rate(stored - there, began, SystemClock.now());
+        let rate = f64::from(stored - there) / seconds(began, SystemClock.now());
         self.ground.clean_up().await?;
-        if !self.ground.come_to_rest().await? {
+        self.ground.sweep().await?;
+        if !self.ground.write_pages().await? {
             eprintln!(
                 "this user may not ask for a checkpoint (the role pg_checkpoint may): WAL varies with the time of the last"
             );
@@ -164,19 +184,38 @@ impl Yard {
     }
 
     /// Jobs that lie evenly among those that are stored, others than the last time where there are as many.
-    fn pick(&self, count: u32) -> Vec<u32> {
+    pub(super) fn pick(&self, count: u32) -> Vec<u32> {
         let stride = (self.stored.load(Ordering::Relaxed) / count).max(1);
         let first = self.picked.fetch_add(1, Ordering::Relaxed) % stride;
         (0..count).map(|i| i * stride + first).collect()
     }
 
-    /// Claims and settles so many occurrences, without a call.
-    pub(super) async fn alone(&self, count: u32) -> anyhow::Result<Alone> {
-        let jobs = self.pick(count);
+    /// Brings the database to rest, so that whatever is measured next pays for its own changes alone.
+    async fn come_to_rest(&self, when: When) -> anyhow::Result<()> {
+        self.ground.sweep().await?;
+        if when == When::AfterCheckpoint {
+            self.ground.write_pages().await?;
+        }
+        Ok(())
+    }
+
+    /// A store that claims and settles by itself. It is the same for all rounds: a connection that was used before has
+    /// mapped the memory of the database that it needs, as those of a server have.
+    pub(super) async fn store(&self) -> anyhow::Result<Arc<PostgresStore>> {
+        store(&self.ground, &self.keyring, "alone").await
+    }
+
+    /// Claims and settles an occurrence of each of some jobs, without a call.
+    pub(super) async fn alone(
+        &self,
+        store: &PostgresStore,
+        jobs: &[u32],
+        when: When,
+    ) -> anyhow::Result<Alone> {
+        let count = u32::try_from(jobs.len())?;
         let due = SystemClock.now() + SignedDuration::from_hours(1);
-        self.write(&jobs, &|_, _| due, SocketAddr::from(([127, 0, 0, 1], 9))).await?;
-        let store = store(&self.ground, &self.keyring, "alone").await?;
-        self.ground.come_to_rest().await?;
+        self.write(jobs, &|_, _| due, SocketAddr::from(([127, 0, 0, 1], 9))).await?;
+        self.come_to_rest(when).await?;
         let before = Reading::take(None, self.ground.meter().await?);
         let (began, mut claims) = (SystemClock.now(), Vec::new());
         loop {
@@ -206,47 +245,61 @@ impl Yard {
         }
         let settled = SystemClock.now();
         let used = self.used(&before, None).await?;
-        store.leave().await?;
         self.account((due, due), count).await?;
-        Ok(Alone { claimed: rate(count, began, claimed), settled: rate(count, claimed, settled), used })
+        Ok(Alone { claiming: seconds(began, claimed), settling: seconds(claimed, settled), used })
     }
 
-    /// Lets nodes run so many jobs, each at its instant.
+    /// Starts nodes. They stay for all rounds, like the store of [`alone`](Self::store).
+    pub(super) async fn start(&self, nodes: u32) -> anyhow::Result<Nodes> {
+        let running = Nodes::start(nodes, self.ground.url(), &self.keyring.first().text())?;
+        while self.books.nodes().await?.len() < nodes as usize {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(running)
+    }
+
+    /// Ends them, and waits until their leases have run out for all to see.
+    pub(super) async fn stop(&self, running: Nodes) -> anyhow::Result<()> {
+        let nodes = running.count();
+        drop(running);
+        for i in 0..nodes {
+            let store = store(&self.ground, &self.keyring, &format!("bench-{i}")).await;
+            store.context("a node cannot be replaced")?.leave().await?;
+        }
+        Ok(())
+    }
+
+    /// Lets nodes run jobs, each at its instant.
     pub(super) async fn fire(
         &self,
-        nodes: u32,
-        count: u32,
+        running: &Nodes,
+        jobs: &[u32],
+        when: When,
         due: &(dyn Fn(Timestamp, u32) -> Timestamp + Sync),
         address: SocketAddr,
     ) -> anyhow::Result<Fired> {
-        let mut lead = SignedDuration::from_secs(6 + i64::from(nodes) + i64::from(count / 4000));
+        let count = u32::try_from(jobs.len())?;
+        let mut lead = SignedDuration::from_secs(6 + i64::from(count / 4000));
         for _ in 0..TRIES {
             let began = SystemClock.now() + lead;
-            let jobs = self.pick(count);
-            self.write(&jobs, &|place, _| due(began, place), address).await?;
-            self.ground.come_to_rest().await?;
+            self.write(jobs, &|place, _| due(began, place), address).await?;
+            self.come_to_rest(when).await?;
             let tallied = self.tallied().await?;
-            let running = Nodes::start(nodes, self.ground.url(), &self.keyring.first().text())?;
-            while self.books.nodes().await?.len() < nodes as usize {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
             let in_time = SystemClock.now() + READY <= began;
             let last = due(began, count - 1);
-            let before = Reading::take(Some(&running), self.ground.meter().await?);
+            let before = Reading::take(Some(running), self.ground.meter().await?);
             while self.tallied().await? < tallied + u64::from(count) || self.claims().await? > 0 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             let settled = SystemClock.now();
-            let used = self.used(&before, Some(&running)).await?;
-            drop(running);
-            self.forget(nodes).await?;
+            let used = self.used(&before, Some(running)).await?;
             self.account((began, last), count).await?;
             if in_time {
-                return Ok(Fired { began, settled, used });
+                return Ok(Fired { seconds: seconds(began, settled), used });
             }
             lead *= 2;
         }
-        bail!("the machine is too slow: {nodes} nodes and {count} jobs were never ready in time")
+        bail!("the machine is too slow: {} nodes and {count} jobs were never ready in time", running.count())
     }
 
     /// What was used since a reading.
@@ -254,15 +307,6 @@ impl Yard {
         let after = Reading::take(nodes, self.ground.meter().await?);
         let log = self.ground.log_between(&before.meter, &after.meter).await?;
         Ok(before.until(&after, log))
-    }
-
-    /// Waits until the leases of nodes that are gone have run out for all to see.
-    async fn forget(&self, nodes: u32) -> anyhow::Result<()> {
-        for i in 0..nodes {
-            let store = store(&self.ground, &self.keyring, &format!("bench-{i}")).await;
-            store.context("a node cannot be replaced")?.leave().await?;
-        }
-        Ok(())
     }
 
     /// How many occurrences are accounted for since the beginning.

@@ -114,7 +114,6 @@ test('a rule is made, a job fails, somebody is told, and it is seen', async () =
     await other.goto('/ui/notices');
     await row(other, 'nightly').waitFor();
     await accessible(other);
-    if (process.env.PICTURES) await other.screenshot({ path: `${process.env.PICTURES}/${width}-${scheme}.png` });
     await other.context().close();
   }
 
@@ -123,7 +122,6 @@ test('a rule is made, a job fails, somebody is told, and it is seen', async () =
   const edit = page.getByRole('dialog', { name: 'Edit ops' });
   assert.equal(await edit.getByLabel('Whom to tell').inputValue(), `${target.url}/hook`);
   await edit.getByLabel('Job', { exact: true }).fill('other');
-  if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/edit.png` });
   await edit.getByRole('button', { name: 'Save' }).click();
   await row(page, 'other').waitFor();
   await page.getByRole('button', { name: 'Delete ops' }).click();

@@ -106,11 +106,9 @@ async fn measure(extent: &Extent, database: Option<&str>) -> anyhow::Result<Vec<
     lines.extend(told("GET /healthz", &ceiling));
 
     lines.push(Line::new("peak memory of the server", usage::peak_memory(served.process()), "MB"));
-    // The one before was idle for longer than the server keeps such connections, perhaps.
+    // The one before has said nothing for longer than the server keeps such connections, perhaps.
     let mut alone = Connection::open(served.address).await?;
     let middle = format!("{:06}", jobs / 2);
-    // The first one has said nothing for so long that the server has closed it.
-    let mut alone = Connection::open(served.address).await?;
     for (name, path) in [
         ("page of a collection", format!("{}/jobs?{VERSION}&$top={PAGE}", collection(0))),
         ("page of all jobs by name", all_jobs("sort=name")),

@@ -68,8 +68,10 @@ impl<'a> Work<'a> {
     pub(super) async fn look(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
         let began = Instant::now();
-        let way = Way::Transaction(within(PATIENCE, builder.read_only(true).start()).await?);
-        Ok(Self::of(shared, way, began, true))
+        let transaction = within(PATIENCE, builder.read_only(true).start()).await?;
+        // Lists and searches may have to look at everything; see `connection.rs` for those who must not.
+        within(PATIENCE, transaction.batch_execute("SET LOCAL enable_seqscan = on")).await?;
+        Ok(Self::of(shared, Way::Transaction(transaction), began, true))
     }
 
     /// For a single statement that reads, which needs no transaction around it: one way there and back instead of three.

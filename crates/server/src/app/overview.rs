@@ -97,6 +97,7 @@ impl App {
             not_run: self.store.ledger(&LedgerQuery { fates, ..LedgerQuery::default() }, NOT_RUN).await?,
         })
     }
+
     /// The same from the ledger, for those who see part of the server: by when occurrences were due. It counts backwards, so
     /// where there are too many, it is the earlier parts that are left out. Also the number of the first part that is whole.
     async fn counted(

@@ -98,10 +98,8 @@ impl Address {
         config.tcp_user_timeout(SILENCE);
         config.keepalives_idle(PROBE).keepalives_interval(PROBE).keepalives_retries(PROBES);
         let own = config.get_options().unwrap_or_default().to_owned();
-        // Claims and settlements find rows by number. While there is little in a table, PostgreSQL would rather read all of
-        // it, and goes on so for as long as it keeps the plan: with ten thousand executions, each would meet all others.
         config.options(format!(
-            "-c enable_seqscan=off -c statement_timeout={STATEMENT} -c lock_timeout={LOCK} \
+            "-c statement_timeout={STATEMENT} -c lock_timeout={LOCK} \
              -c idle_in_transaction_session_timeout={IDLE} -c tcp_user_timeout={silence} \
              -c tcp_keepalives_idle={probe} -c tcp_keepalives_interval={probe} -c tcp_keepalives_count={PROBES} {own}",
             silence = SILENCE.as_millis(),

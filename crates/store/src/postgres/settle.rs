@@ -30,6 +30,7 @@ struct Settlements {
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Settlement>> {
+    work.by_index().await?;
     let (mut jobs, mut held) = load(work, attempts).await?;
     let texts = definitions::fetch(
         work,

@@ -68,10 +68,8 @@ impl<'a> Work<'a> {
     pub(super) async fn look(shared: &'a Shared, client: &'a mut Client) -> Outcome<Self> {
         let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
         let began = Instant::now();
-        let transaction = within(PATIENCE, builder.read_only(true).start()).await?;
-        // Lists and searches may have to look at everything; see `connection.rs` for those who must not.
-        within(PATIENCE, transaction.batch_execute("SET LOCAL enable_seqscan = on")).await?;
-        Ok(Self::of(shared, Way::Transaction(transaction), began, true))
+        let way = Way::Transaction(within(PATIENCE, builder.read_only(true).start()).await?);
+        Ok(Self::of(shared, way, began, true))
     }
 
     /// For a single statement that reads, which needs no transaction around it: one way there and back instead of three.
@@ -93,6 +91,18 @@ impl<'a> Work<'a> {
             ring: false,
             tell: false,
             sooner: None,
+        }
+    }
+
+    /// From here on rows are found by an index wherever there is one. While there is little in a table, PostgreSQL would rather
+    /// read all of it, and goes on so for as long as it keeps the plan: of ten thousand executions, each would meet all
+    /// others. Only for statements whose tables all have such an index: the costs of others would mean nothing any more.
+    pub(super) async fn by_index(&self) -> Outcome<()> {
+        match &self.way {
+            Way::Transaction(transaction) => {
+                within(PATIENCE, transaction.batch_execute("SET LOCAL enable_seqscan = off")).await
+            }
+            Way::Alone(_) => Ok(()),
         }
     }
 

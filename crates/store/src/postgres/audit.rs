@@ -3,6 +3,8 @@
 //! A note is written last in its transaction, at the end of a chain that nobody else holds at the moment. All chains
 //! together tell what happened; each has no gaps.
 
+use std::sync::Arc;
+
 use access::audit::{Hash, Link};
 use access::{Act, Entry, Note, Verdict};
 use jiff::Timestamp;
@@ -37,8 +39,7 @@ pub(super) async fn make_chains(transaction: &Transaction<'_>) -> Outcome<()> {
 }
 
 /// Writes the notes of a transaction, as the last thing that it does: all of them in one chain.
-pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
-    let notes = std::mem::take(&mut work.notes);
+pub(super) async fn insert(work: &Work<'_>, notes: &[Arc<Note>]) -> Outcome<()> {
     if notes.is_empty() {
         return Ok(());
     }
@@ -56,7 +57,7 @@ pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
     let chain: i64 = row.try_get(0)?;
     let mut last = link(&row, 1)?;
     let mut links = Vec::with_capacity(notes.len());
-    for note in &notes {
+    for note in notes {
         last = last.follow(chain, note);
         links.push(last);
     }

@@ -12,7 +12,7 @@ use model::Overlap;
 use model::transition::{self, Busy, Due};
 
 use super::columns::{instant_or_none, number};
-use super::executions::{self, New};
+use super::executions::{self, Held, New};
 use super::fault::{Fault, Outcome};
 use super::tickets::{self, TakenBack};
 use super::work::Work;
@@ -20,7 +20,7 @@ use super::{definitions, due, jobs, keys, settle, shards};
 use crate::codec::{open_definition, ticks};
 use crate::decisions::Soonest;
 use crate::lease::Lease;
-use crate::rows::{ExecutionRow, JobRow};
+use crate::rows::JobRow;
 use crate::{Claim, Claimed, ClaimedJob, Error, ExecutionId};
 
 /// What is late by so much anybody claims, whoever prefers it. Claims are made ahead, so this is a sign that the node
@@ -52,7 +52,7 @@ pub(super) async fn claim_due(
     most: usize,
     handed_out: &mut Vec<i64>,
 ) -> Outcome<Claimed> {
-    let lease = hold_seat(work).await?;
+    let ((), lease) = tokio::try_join!(work.by_index(), hold_seat(work))?;
     let own = work.shared.seat.shards();
     let all: Vec<i16> = (0..shards::SHARDS).collect();
     let late = now.checked_sub(OVERDUE).unwrap_or(Timestamp::MIN);
@@ -144,33 +144,24 @@ impl Claiming<'_> {
         if ids.is_empty() {
             return Ok(());
         }
-        let rows = work
-            .query(
-                &format!(
-                    "SELECT {}, {}, e.definition, c.document
-                     FROM executions e
-                     JOIN jobs j ON j.id = e.job_id
-                     JOIN collections c ON c.id = j.collection_id
-                     WHERE e.id = ANY($1) ORDER BY e.wake_at",
-                    jobs::COLUMNS,
-                    executions::COLUMNS
-                ),
-                &[&ids],
-            )
-            .await?;
-        let mut waiting = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let execution = executions::read(row, jobs::WIDTH)?.row;
-            let own: Option<&str> = row.try_get(jobs::WIDTH + executions::WIDTH)?;
-            let collection: &str = row.try_get(jobs::WIDTH + executions::WIDTH + 1)?;
-            waiting.push((jobs::read(row)?, execution, own.map(|own| (own, collection))));
-        }
-        let texts =
-            definitions::fetch(work, waiting.iter().filter(|(.., own)| own.is_none()).map(|(job, ..)| job))
+        let (mut waiting, jobs) =
+            tokio::try_join!(executions::lock_these(work, &ids), jobs::of_executions(work, &ids))?;
+        waiting.sort_by_key(|(held, _)| held.row.wake_at);
+        let of = |held: &Held| jobs.get(&held.row.job_id);
+        let without_own = waiting.iter().filter(|(_, own)| own.is_none());
+        let texts = definitions::fetch(work, without_own.filter_map(|(held, _)| of(held))).await?;
+        let with_own = waiting.iter().filter(|(_, own)| own.is_some());
+        let collections =
+            definitions::documents(work, with_own.filter_map(|(held, _)| Some(of(held)?.collection_id)))
                 .await?;
         let (mut claimed, mut aside) = (Vec::new(), Vec::new());
-        for (job, execution, own) in &waiting {
-            match claimed_job(work, &texts, job, execution, *own) {
+        for (held, own) in &waiting {
+            let (execution, Some(job)) = (&held.row, of(held)) else { continue };
+            let claimed_job = match own {
+                Some(own) => own_job(work, &collections, job, own),
+                None => texts.with(work, job, |known| known.claimed.clone()),
+            };
+            match claimed_job {
                 Ok(claimed_job) => {
                     claimed.push(execution.id);
                     self.hand_out(work, execution.id, execution.execution(), claimed_job);
@@ -254,18 +245,17 @@ impl Claiming<'_> {
     }
 }
 
-fn claimed_job(
+/// A job as an execution has it that began before the job was changed.
+fn own_job(
     work: &Work<'_>,
-    texts: &definitions::Texts,
+    collections: &HashMap<i64, String>,
     job: &JobRow,
-    execution: &ExecutionRow,
-    own: Option<(&str, &str)>,
+    own: &str,
 ) -> Outcome<Arc<ClaimedJob>> {
-    let Some((own, collection)) = own else {
-        return texts.with(work, job, |known| known.claimed.clone());
-    };
     let keyring = work.shared.sealer.keyring();
-    let definition = open_definition(&keyring, own, "executions.definition", execution.job_id)?;
+    let definition = open_definition(&keyring, own, "executions.definition", job.id)?;
+    let missing = || Fault::unreadable("collections", job.collection_id, "there is none");
+    let collection = collections.get(&job.collection_id).ok_or_else(missing)?;
     Ok(job.claimed(collection, definition)?)
 }
 
@@ -407,7 +397,7 @@ pub(super) async fn release(work: &mut Work<'_>, ids: &[ExecutionId]) -> Outcome
     let freed = work
         .execute(
             "UPDATE executions SET claimed_by = NULL, revoked = false
-             WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
+             WHERE id = ANY(ARRAY(SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE))",
             &[&tickets::ids(&free), &work.epoch],
         )
         .await?;

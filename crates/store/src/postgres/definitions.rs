@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 
 use super::fault::{Fault, Outcome};
-use super::work::Work;
+use super::work::{Values, Work};
 use crate::known::Known;
 use crate::rows::JobRow;
 
@@ -29,18 +29,25 @@ pub(super) async fn fetch(work: &Work<'_>, rows: impl Iterator<Item = &JobRow>) 
     }
     // Each by its own key. Where jobs are joined in, the planner may read all of them for a thousand.
     let jobs: Vec<i64> = unknown.keys().copied().collect();
-    let collections: Vec<i64> = unknown.values().copied().collect::<HashSet<_>>().into_iter().collect();
-    let mut documents = HashMap::with_capacity(collections.len());
-    let sql = "SELECT id, document FROM collections WHERE id = ANY($1)";
-    for row in work.query(sql, &[&collections]).await? {
-        documents.insert(row.try_get(0)?, row.try_get(1)?);
-    }
     let sql = "SELECT job_id, definition FROM definitions WHERE job_id = ANY($1)";
-    let mut found = HashMap::with_capacity(jobs.len());
-    for row in work.query(sql, &[&jobs]).await? {
-        found.insert(row.try_get(0)?, row.try_get(1)?);
-    }
+    let values: Values<'_> = &[&jobs];
+    let (documents, rows) =
+        tokio::try_join!(documents(work, unknown.values().copied()), work.query(sql, values))?;
+    let found = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Outcome<_>>()?;
     Ok(Texts { asked: unknown.into_keys().collect(), found, documents })
+}
+
+/// Collections as they are stored, by number.
+pub(super) async fn documents(
+    work: &Work<'_>,
+    collections: impl Iterator<Item = i64>,
+) -> Outcome<HashMap<i64, String>> {
+    let ids: Vec<i64> = collections.collect::<HashSet<_>>().into_iter().collect();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows = work.query("SELECT id, document FROM collections WHERE id = ANY($1)", &[&ids]).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
 impl Texts {

@@ -121,6 +121,15 @@ pub(super) async fn lock(work: &Work<'_>, jobs: &[i64]) -> Outcome<HashMap<i64, 
     of_jobs(work, jobs).await
 }
 
+/// Executions by their numbers, with their own definitions; nobody else can change or claim them until we are done.
+pub(super) async fn lock_these(work: &Work<'_>, ids: &[i64]) -> Outcome<Vec<(Held, Option<String>)>> {
+    let sql = format!(
+        "SELECT {COLUMNS}, e.definition FROM executions e WHERE e.id = ANY($1) ORDER BY e.id FOR UPDATE"
+    );
+    let rows = work.query(&sql, &[&ids]).await?;
+    rows.iter().map(|row| Ok((read(row, 0)?, row.try_get(WIDTH)?))).collect()
+}
+
 /// A new execution.
 #[derive(Debug)]
 pub(super) struct New {

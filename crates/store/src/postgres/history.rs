@@ -9,14 +9,10 @@ use super::{collections, jobs};
 use crate::codec::ticks;
 use crate::{HistoryQuery, Page, StoredHistory};
 
-/// Writes the entries of a transaction, in their order. The totals of their jobs are the caller's.
-pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
-    let entries = std::mem::take(&mut work.history);
+/// Writes entries of jobs, in their order. The totals of their jobs are the caller's.
+pub(super) async fn insert(work: &Work<'_>, entries: &[(i64, HistoryEntry)]) -> Outcome<()> {
     if entries.is_empty() {
         return Ok(());
-    }
-    for (_, entry) in &entries {
-        work.tallies.attempt(entry);
     }
     let of =
         |value: fn(&HistoryEntry) -> i64| entries.iter().map(|(_, entry)| value(entry)).collect::<Vec<i64>>();

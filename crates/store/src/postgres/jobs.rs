@@ -96,6 +96,26 @@ pub(super) async fn lock_by_id(work: &Work<'_>, id: i64) -> Outcome<Option<JobRo
     row.as_ref().map(read).transpose()
 }
 
+/// Which jobs executions are of. Not as a join: how many executions there are changes faster than statistics are gathered,
+/// and a plan that is made for none would meet each with every other when there are many.
+const OF_EXECUTIONS: &str = "ANY(ARRAY(SELECT job_id FROM executions WHERE id = ANY($1)))";
+
+/// Holds on to the jobs of executions.
+pub(super) async fn lock_of_executions(work: &Work<'_>, ids: &[i64]) -> Outcome<()> {
+    let sql = format!("SELECT id FROM jobs WHERE id = {OF_EXECUTIONS} ORDER BY id FOR UPDATE");
+    work.query(&sql, &[&ids]).await?;
+    Ok(())
+}
+
+/// The jobs of executions, by number.
+pub(super) async fn of_executions(work: &Work<'_>, ids: &[i64]) -> Outcome<HashMap<i64, JobRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM jobs j JOIN collections c ON c.id = j.collection_id WHERE j.id = {OF_EXECUTIONS}"
+    );
+    let rows = work.query(&sql, &[&ids]).await?;
+    rows.iter().map(|row| read(row).map(|job| (job.id, job))).collect()
+}
+
 /// Holds on to all jobs of a collection.
 pub(super) async fn lock_collection(work: &Work<'_>, collection: i64) -> Outcome<()> {
     let sql = "SELECT id FROM jobs WHERE collection_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE";

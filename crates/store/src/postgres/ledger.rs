@@ -16,14 +16,10 @@ use crate::codec::{Coded, from_json, ticks};
 use crate::walks::{self, Scope, Walk};
 use crate::{LedgerQuery, StoredLedger};
 
-/// Writes the entries of a transaction, in their order.
-pub(super) async fn insert(work: &mut Work<'_>) -> Outcome<()> {
-    let entries = std::mem::take(&mut work.ledger);
+/// Writes entries with their collections, in their order.
+pub(super) async fn insert(work: &Work<'_>, entries: &[(i64, LedgerEntry)]) -> Outcome<()> {
     if entries.is_empty() {
         return Ok(());
-    }
-    for (_, entry) in &entries {
-        work.tallies.enter(entry);
     }
     let of =
         |value: fn(&LedgerEntry) -> i64| entries.iter().map(|(_, entry)| value(entry)).collect::<Vec<i64>>();

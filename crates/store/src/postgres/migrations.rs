@@ -34,6 +34,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/0003_register.sql"), oldest: 1 },
     Migration { sql: include_str!("migrations/0004_due.sql"), oldest: DUE },
     Migration { sql: include_str!("migrations/0005_tending.sql"), oldest: DUE },
+    Migration { sql: include_str!("migrations/0006_executions.sql"), oldest: DUE },
 ];
 
 /// The first schema that says which programs may use it, and has a book of moves.

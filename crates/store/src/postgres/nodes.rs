@@ -157,7 +157,7 @@ async fn free_claims(
         .execute(
             "UPDATE executions
              SET claimed_by = NULL, revoked = false, begun = false, ahead = (ahead AND due_at > $2)
-             WHERE id IN (SELECT id FROM executions WHERE claimed_by = ANY($1) ORDER BY id FOR UPDATE)",
+             WHERE id = ANY(ARRAY(SELECT id FROM executions WHERE claimed_by = ANY($1) ORDER BY id FOR UPDATE))",
             &[&epochs, &ticks(now)],
         )
         .await?)
@@ -176,7 +176,7 @@ pub(super) async fn free_lost(shared: &Shared, client: &mut Client) -> Outcome<(
     transaction
         .execute(
             "UPDATE executions SET claimed_by = NULL, revoked = false, begun = false
-             WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
+             WHERE id = ANY(ARRAY(SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE))",
             &[&ids, &epoch],
         )
         .await?;

@@ -45,8 +45,8 @@ async fn ask_and_wait(shared: &Shared, ids: &[i64], deadline: Instant) -> Outcom
         .query(
             "UPDATE executions
              SET revoked = true, kept_until = clock_timestamp() + make_interval(secs => $2)
-             WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by IS NOT NULL AND NOT begun
-                          ORDER BY id FOR UPDATE)
+             WHERE id = ANY(ARRAY(SELECT id FROM executions WHERE id = ANY($1) AND claimed_by IS NOT NULL AND NOT begun
+                          ORDER BY id FOR UPDATE))
              RETURNING claimed_by",
             &[&ids, &KEPT_SECONDS],
         )
@@ -83,8 +83,9 @@ async fn ask_and_wait(shared: &Shared, ids: &[i64], deadline: Instant) -> Outcom
 /// Answers for the claims that we hold and somebody wants back.
 pub(super) async fn answer(shared: &Shared, client: &Client) -> Outcome<()> {
     let epoch = shared.seat.epoch();
-    let asked =
-        client.query("SELECT id FROM executions WHERE claimed_by = $1 AND revoked", &[&epoch]).await?;
+    // In words that only the index of what is wanted back fits: by the others, this would read all that this node holds.
+    let sql = "SELECT id FROM executions WHERE revoked AND claimed_by IS NOT DISTINCT FROM $1";
+    let asked = client.query(sql, &[&epoch]).await?;
     if asked.is_empty() {
         return Ok(());
     }
@@ -101,7 +102,7 @@ pub(super) async fn answer(shared: &Shared, client: &Client) -> Outcome<()> {
     client
         .execute(
             "UPDATE executions SET claimed_by = NULL, revoked = false
-             WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
+             WHERE id = ANY(ARRAY(SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE))",
             &[&given_back, &epoch],
         )
         .await?;
@@ -109,7 +110,7 @@ pub(super) async fn answer(shared: &Shared, client: &Client) -> Outcome<()> {
     client
         .execute(
             "UPDATE executions SET begun = true, revoked = false
-             WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE)",
+             WHERE id = ANY(ARRAY(SELECT id FROM executions WHERE id = ANY($1) AND claimed_by = $2 ORDER BY id FOR UPDATE))",
             &[&begun, &epoch],
         )
         .await?;
@@ -123,8 +124,8 @@ pub(super) async fn let_go(shared: &Shared, ids: &[i64]) {
         client
             .execute(
                 "UPDATE executions SET kept_until = NULL
-                 WHERE id IN (SELECT id FROM executions WHERE id = ANY($1) AND kept_until IS NOT NULL
-                              ORDER BY id FOR UPDATE)",
+                 WHERE id = ANY(ARRAY(SELECT id FROM executions WHERE id = ANY($1) AND kept_until IS NOT NULL
+                              ORDER BY id FOR UPDATE))",
                 &[&ids],
             )
             .await

@@ -30,8 +30,7 @@ struct Settlements {
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Settlement>> {
-    work.by_index().await?;
-    let (mut jobs, mut held) = load(work, attempts).await?;
+    let ((), (mut jobs, mut held)) = tokio::try_join!(work.by_index(), load(work, attempts))?;
     let texts = definitions::fetch(
         work,
         held.values().filter(|(_, own)| own.is_none()).filter_map(|(row, _)| jobs.get(&row.job_id)),
@@ -43,7 +42,8 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
         let id = attempted.id.0;
         // A settlement that was committed, of which we did not hear, comes a second time; its retry may be claimed by now.
         let is_replaced = work.shared.tickets.is_replaced(id, &attempted.ticket);
-        let mine = if is_replaced { None } else { held.remove(&(id, attempted.ticket.epoch())) };
+        let epoch = attempted.ticket.epoch().filter(|_| !is_replaced);
+        let mine = epoch.and_then(|epoch| held.remove(&(id, epoch)));
         let Some((row, own)) = mine else {
             if attempted.ticket.epoch() == Some(work.epoch) {
                 // Its job was deleted, which the ledger knows already; or this was settled before.
@@ -95,42 +95,19 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
 
 /// Executions with their own definitions, by number and by the epoch that holds them: a node that lost its lease and has
 /// claimed the same again may bring both outcomes at once.
-type Holdings = HashMap<(i64, Option<i64>), (ExecutionRow, Option<String>)>;
+type Holdings = HashMap<(i64, i64), (ExecutionRow, Option<String>)>;
 
-/// The executions that are held by whoever began them, and their jobs. All of it held on to.
+/// The executions and their jobs. All of it held on to.
 async fn load(work: &Work<'_>, attempts: &[Attempted]) -> Outcome<(HashMap<i64, JobRow>, Holdings)> {
     let ids: Vec<i64> = attempts.iter().map(|attempted| attempted.id.0).collect();
-    let epochs: Vec<i64> =
-        attempts.iter().map(|attempted| attempted.ticket.epoch().unwrap_or_default()).collect();
-    work.query(
-        "SELECT id FROM jobs WHERE id IN (SELECT job_id FROM executions WHERE id = ANY($1)) ORDER BY id FOR UPDATE",
-        &[&ids],
-    )
-    .await?;
-    work.query("SELECT id FROM executions WHERE id = ANY($1) ORDER BY id FOR UPDATE", &[&ids]).await?;
-    let rows = work
-        .query(
-            &format!(
-                "SELECT {}, {}, e.definition
-                 FROM unnest($1::bigint[], $2::bigint[]) AS attempt (id, epoch)
-                 JOIN executions e ON e.id = attempt.id AND e.claimed_by = attempt.epoch
-                 JOIN jobs j ON j.id = e.job_id
-                 JOIN collections c ON c.id = j.collection_id",
-                jobs::COLUMNS,
-                executions::COLUMNS
-            ),
-            &[&ids, &epochs],
-        )
-        .await?;
-    let (mut found, mut held) = (HashMap::new(), HashMap::new());
-    for row in &rows {
-        let job = jobs::read(row)?;
-        let read = executions::read(row, jobs::WIDTH)?;
-        found.insert(job.id, job);
-        let definition = row.try_get(jobs::WIDTH + executions::WIDTH)?;
-        held.insert((read.row.id, read.holder), (read.row, definition));
-    }
-    Ok((found, held))
+    let (_, executions, jobs) = tokio::try_join!(
+        jobs::lock_of_executions(work, &ids),
+        executions::lock_these(work, &ids),
+        jobs::of_executions(work, &ids),
+    )?;
+    let held =
+        executions.into_iter().filter_map(|(held, own)| Some(((held.row.id, held.holder?), (held.row, own))));
+    Ok((jobs, held.collect()))
 }
 
 impl Settlements {
@@ -138,12 +115,17 @@ impl Settlements {
         if self.entries.is_empty() {
             return Ok(());
         }
-        self.count(work, jobs).await?;
-        executions::delete(work, &self.done).await?;
-        self.again(work).await?;
-        self.wake_queued(work).await?;
         let ended = self.ended.iter().filter_map(|(id, ended_at)| Some((jobs.get(id)?, *ended_at)));
-        come_to_rest(work, ended).await
+        // In this order: whether anything of a job is left is known when what is done is gone.
+        let (_, _, _, woken, _) = tokio::try_join!(
+            self.count(work, jobs),
+            self.delete(work),
+            self.again(work),
+            self.wake_queued(work),
+            come_to_rest(work, ended)
+        )?;
+        work.ring |= woken || !self.again.is_empty();
+        Ok(())
     }
 
     /// Writes the counters of jobs.
@@ -177,8 +159,15 @@ impl Settlements {
         Ok(())
     }
 
+    /// Removes what is done.
+    async fn delete(&self, work: &Work<'_>) -> Outcome<()> {
+        // Not in the words of `executions::delete`: a plan is kept by its text, and that one's may be made for few.
+        work.execute("DELETE FROM executions WHERE id = ANY($1::bigint[])", &[&self.done]).await?;
+        Ok(())
+    }
+
     /// Lets executions wait for their next attempts.
-    async fn again(&self, work: &mut Work<'_>) -> Outcome<()> {
+    async fn again(&self, work: &Work<'_>) -> Outcome<()> {
         if self.again.is_empty() {
             return Ok(());
         }
@@ -188,11 +177,13 @@ impl Settlements {
         };
         let depths: Vec<i16> = self.again.iter().map(|(_, next)| i16::from(next.depth)).collect();
         work.execute(
-            "UPDATE executions e SET claimed_by = NULL, revoked = false, begun = false, ahead = false, \
-             wake_at = new.wake_at, attempt = new.attempt, depth = new.depth, started_at = new.started_at
-             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[])
-               AS new (id, wake_at, attempt, depth, started_at)
-             WHERE e.id = new.id",
+            // Without a join, which could be made from either side.
+            "UPDATE executions SET claimed_by = NULL, revoked = false, begun = false, ahead = false,
+               wake_at = ($2::bigint[])[array_position($1::bigint[], id)],
+               attempt = ($3::bigint[])[array_position($1::bigint[], id)],
+               depth = ($4::smallint[])[array_position($1::bigint[], id)],
+               started_at = ($5::bigint[])[array_position($1::bigint[], id)]
+             WHERE id = ANY($1::bigint[])",
             &[
                 &ids,
                 &maybe(|next| next.wake_at.map(ticks)),
@@ -202,28 +193,29 @@ impl Settlements {
             ],
         )
         .await?;
-        work.ring = true;
         Ok(())
     }
 
-    /// Lets the next execution of each job go that waited for all others.
-    async fn wake_queued(&self, work: &mut Work<'_>) -> Outcome<()> {
+    /// Lets the next execution of each job go that waited for all others; whether there was any.
+    async fn wake_queued(&self, work: &Work<'_>) -> Outcome<bool> {
+        if self.ended.is_empty() {
+            return Ok(false);
+        }
         let (ids, at): (Vec<i64>, Vec<i64>) =
             self.ended.iter().map(|(id, ended_at)| (*id, ticks(*ended_at))).unzip();
         let woken = work
             .execute(
-                // Job by job along an index. As one join it would go by statistics, and how many executions there are
-                // changes faster than those are gathered.
-                "UPDATE executions e SET wake_at = job.at
-                 FROM unnest($1::bigint[], $2::bigint[]) AS job (id, at)
-                 WHERE e.id = (SELECT q.id FROM executions q WHERE q.job_id = job.id AND q.wake_at IS NULL
-                               ORDER BY q.number LIMIT 1)
-                   AND NOT EXISTS (SELECT 1 FROM executions a WHERE a.job_id = job.id AND a.wake_at IS NOT NULL)",
+                // Job by job along an index, never all executions at once.
+                "UPDATE executions SET wake_at = ($2::bigint[])[array_position($1::bigint[], job_id)]
+                 WHERE id = ANY(ARRAY(
+                   SELECT (SELECT q.id FROM executions q WHERE q.job_id = job.id AND q.wake_at IS NULL
+                           ORDER BY q.number LIMIT 1)
+                   FROM unnest($1::bigint[]) AS job (id)
+                   WHERE (SELECT a.id FROM executions a WHERE a.job_id = job.id AND a.wake_at IS NOT NULL LIMIT 1) IS NULL))",
                 &[&ids, &at],
             )
             .await?;
-        work.ring |= woken > 0;
-        Ok(())
+        Ok(woken > 0)
     }
 }
 
@@ -247,7 +239,7 @@ pub(super) async fn come_to_rest<'j>(
         work.execute(
             "UPDATE jobs j SET state = new.state, ended_at = new.at, revision = nextval('revisions')
              FROM unnest($1::bigint[], $2::smallint[], $3::bigint[]) AS new (id, state, at)
-             WHERE j.id = new.id AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.job_id = new.id)",
+             WHERE j.id = new.id AND (SELECT e.id FROM executions e WHERE e.job_id = new.id LIMIT 1) IS NULL",
             &[&ids, &states, &ended],
         )
         .await?;

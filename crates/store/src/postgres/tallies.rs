@@ -19,41 +19,50 @@ const CHUNK: i64 = 500;
 /// same rows.
 pub(super) async fn write(work: &Work<'_>, tallies: &Tallies) -> Outcome<()> {
     for (minute, tally) in tallies.minutes() {
+        tokio::try_join!(write_minute(work, minute, tally), write_lateness(work, minute, &tally.lateness))?;
+    }
+    Ok(())
+}
+
+async fn write_minute(work: &Work<'_>, minute: i64, tally: &Tally) -> Outcome<()> {
+    work.execute(
+        "INSERT INTO tallies (minute, epoch, ran, ran_late, faulted, skipped, missed, failed_attempts, lateness_max)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (minute, epoch) DO UPDATE SET
+           ran = tallies.ran + excluded.ran,
+           ran_late = tallies.ran_late + excluded.ran_late,
+           faulted = tallies.faulted + excluded.faulted,
+           skipped = tallies.skipped + excluded.skipped,
+           missed = tallies.missed + excluded.missed,
+           failed_attempts = tallies.failed_attempts + excluded.failed_attempts,
+           lateness_max = greatest(tallies.lateness_max, excluded.lateness_max)",
+        &[
+            &minute,
+            &work.epoch,
+            &count(tally.ran),
+            &count(tally.ran_late),
+            &count(tally.faulted),
+            &count(tally.skipped),
+            &count(tally.missed),
+            &count(tally.failed_attempts),
+            &tally.lateness.max().map(count),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn write_lateness(work: &Work<'_>, minute: i64, lateness: &Lateness) -> Outcome<()> {
+    let (steps, counts): (Vec<i16>, Vec<i64>) =
+        lateness.steps().map(|(step, number)| (i16::from(step), count(number))).unzip();
+    if !steps.is_empty() {
         work.execute(
-            "INSERT INTO tallies (minute, epoch, ran, ran_late, faulted, skipped, missed, failed_attempts, lateness_max)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-             ON CONFLICT (minute, epoch) DO UPDATE SET
-               ran = tallies.ran + excluded.ran,
-               ran_late = tallies.ran_late + excluded.ran_late,
-               faulted = tallies.faulted + excluded.faulted,
-               skipped = tallies.skipped + excluded.skipped,
-               missed = tallies.missed + excluded.missed,
-               failed_attempts = tallies.failed_attempts + excluded.failed_attempts,
-               lateness_max = greatest(tallies.lateness_max, excluded.lateness_max)",
-            &[
-                &minute,
-                &work.epoch,
-                &count(tally.ran),
-                &count(tally.ran_late),
-                &count(tally.faulted),
-                &count(tally.skipped),
-                &count(tally.missed),
-                &count(tally.failed_attempts),
-                &tally.lateness.max().map(count),
-            ],
+            "INSERT INTO tallies_lateness (minute, epoch, step, count)
+             SELECT $1, $2, step, number FROM unnest($3::smallint[], $4::bigint[]) AS new (step, number)
+             ON CONFLICT (minute, epoch, step) DO UPDATE SET count = tallies_lateness.count + excluded.count",
+            &[&minute, &work.epoch, &steps, &counts],
         )
         .await?;
-        let (steps, counts): (Vec<i16>, Vec<i64>) =
-            tally.lateness.steps().map(|(step, number)| (i16::from(step), count(number))).unzip();
-        if !steps.is_empty() {
-            work.execute(
-                "INSERT INTO tallies_lateness (minute, epoch, step, count)
-                 SELECT $1, $2, step, number FROM unnest($3::smallint[], $4::bigint[]) AS new (step, number)
-                 ON CONFLICT (minute, epoch, step) DO UPDATE SET count = tallies_lateness.count + excluded.count",
-                &[&minute, &work.epoch, &steps, &counts],
-            )
-            .await?;
-        }
     }
     Ok(())
 }

@@ -1,16 +1,20 @@
 //! One transaction, and what it leads to when it is committed.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 
 use access::Note;
 use deadpool_postgres::{Client, Transaction};
 use jiff::Timestamp;
 use model::{HistoryEntry, LedgerEntry};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{IsolationLevel, Row};
+use tokio_postgres::{IsolationLevel, Row, Statement};
 
 use super::connection::{self, PATIENCE};
 use super::fault::{Fault, Kind, Outcome};
@@ -24,6 +28,8 @@ pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 /// A transaction.
 pub(super) struct Work<'a> {
     way: Way<'a>,
+    /// Held while a statement is sent.
+    turn: Mutex<()>,
     pub(super) shared: &'a Shared,
     began: Instant,
     /// Whether it only reads.
@@ -34,8 +40,6 @@ pub(super) struct Work<'a> {
     pub(super) history: Vec<(i64, HistoryEntry)>,
     /// Entries of the ledger to be written, with their collections.
     pub(super) ledger: Vec<(i64, LedgerEntry)>,
-    /// What the transaction counts.
-    pub(super) tallies: Tallies,
     /// What is noted with it.
     pub(super) notes: Vec<Arc<Note>>,
     /// Whether something may be due earlier than before.
@@ -80,13 +84,13 @@ impl<'a> Work<'a> {
     fn of(shared: &'a Shared, way: Way<'a>, began: Instant, reads: bool) -> Self {
         Self {
             way,
+            turn: Mutex::new(()),
             shared,
             began,
             reads,
             epoch: shared.seat.epoch(),
             history: Vec::new(),
             ledger: Vec::new(),
-            tallies: Tallies::default(),
             notes: Vec::new(),
             ring: false,
             tell: false,
@@ -98,12 +102,7 @@ impl<'a> Work<'a> {
     /// read all of it, and goes on so for as long as it keeps the plan: of ten thousand executions, each would meet all
     /// others. Only for statements whose tables all have such an index: the costs of others would mean nothing any more.
     pub(super) async fn by_index(&self) -> Outcome<()> {
-        match &self.way {
-            Way::Transaction(transaction) => {
-                within(PATIENCE, transaction.batch_execute("SET LOCAL enable_seqscan = off")).await
-            }
-            Way::Alone(_) => Ok(()),
-        }
+        self.execute("SET LOCAL enable_seqscan = off", &[]).await.map(drop)
     }
 
     /// Notes that a job was written which is due then, if it is.
@@ -112,17 +111,15 @@ impl<'a> Work<'a> {
     }
 
     /// The rows that a statement answers with.
+    ///
+    /// Statements go to the database in the order in which they are first polled, also where nobody waits for the answer to
+    /// one before the next is asked: those that are joined are one way there and back.
     pub(super) async fn query(&self, sql: &str, values: Values<'_>) -> Outcome<Vec<Row>> {
-        match &self.way {
-            Way::Transaction(transaction) => {
-                let statement = within(PATIENCE, transaction.prepare_cached(sql)).await?;
-                within(STATEMENT, transaction.query(&statement, values)).await
-            }
-            Way::Alone(client) => {
-                let statement = within(PATIENCE, client.prepare_cached(sql)).await?;
-                within(STATEMENT, client.query(&statement, values)).await
-            }
-        }
+        self.ask(sql, async |statement| match &self.way {
+            Way::Transaction(transaction) => transaction.query(&statement, values).await,
+            Way::Alone(client) => client.query(&statement, values).await,
+        })
+        .await
     }
 
     /// The one row that a statement answers with, if any.
@@ -130,17 +127,33 @@ impl<'a> Work<'a> {
         Ok(self.query(sql, values).await?.into_iter().next())
     }
 
-    /// How many rows a statement has changed.
+    /// How many rows a statement has changed. In the order of [`query`](Self::query).
     pub(super) async fn execute(&self, sql: &str, values: Values<'_>) -> Outcome<u64> {
-        match &self.way {
-            Way::Transaction(transaction) => {
-                let statement = within(PATIENCE, transaction.prepare_cached(sql)).await?;
-                within(STATEMENT, transaction.execute(&statement, values)).await
-            }
-            Way::Alone(client) => {
-                let statement = within(PATIENCE, client.prepare_cached(sql)).await?;
-                within(STATEMENT, client.execute(&statement, values)).await
-            }
+        self.ask(sql, async |statement| match &self.way {
+            Way::Transaction(transaction) => transaction.execute(&statement, values).await,
+            Way::Alone(client) => client.execute(&statement, values).await,
+        })
+        .await
+    }
+
+    /// Asks in turn. A statement that has to be prepared first keeps its place.
+    async fn ask<T>(
+        &self,
+        sql: &str,
+        ask: impl AsyncFnOnce(Statement) -> std::result::Result<T, tokio_postgres::Error>,
+    ) -> Outcome<T> {
+        let turn = self.turn.lock().await;
+        let prepared = match &self.way {
+            Way::Transaction(transaction) => within(PATIENCE, transaction.prepare_cached(sql)).await?,
+            Way::Alone(client) => within(PATIENCE, client.prepare_cached(sql)).await?,
+        };
+        let mut answer = pin!(ask(prepared));
+        // The first poll sends it.
+        let asked = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
+        drop(turn);
+        match asked {
+            Poll::Ready(answer) => Ok(answer?),
+            Poll::Pending => within(STATEMENT, answer).await,
         }
     }
 
@@ -155,13 +168,23 @@ impl<'a> Work<'a> {
         row.map_or(Err(Fault::Overtaken("there is no revision")), |row| Ok(row.try_get(0)?))
     }
 
+    /// What the entries come to.
+    fn count(&self) -> Tallies {
+        let mut tallies = Tallies::default();
+        self.history.iter().for_each(|(_, entry)| tallies.attempt(entry));
+        self.ledger.iter().for_each(|(_, entry)| tallies.enter(entry));
+        tallies
+    }
+
     /// Writes entries and commits. Then it is durable, and whoever waits for it is woken.
-    pub(super) async fn commit(mut self) -> Outcome<()> {
-        history::insert(&mut self).await?;
-        ledger::insert(&mut self).await?;
-        let counted = std::mem::take(&mut self.tallies);
-        tallies::write(&self, &counted).await?;
-        audit::insert(&mut self).await?;
+    pub(super) async fn commit(self) -> Outcome<()> {
+        let counted = self.count();
+        tokio::try_join!(
+            history::insert(&self, &self.history),
+            ledger::insert(&self, &self.ledger),
+            tallies::write(&self, &counted)
+        )?;
+        audit::insert(&self, &self.notes).await?;
         let Self { way, shared, ring, tell, sooner, began, reads, .. } = self;
         if let Way::Transaction(transaction) = way {
             match timeout(COMMIT, transaction.commit()).await {

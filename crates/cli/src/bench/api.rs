@@ -1,7 +1,7 @@
 //! Calls a second of the API, and how long a page of a list takes, with many jobs stored.
 //!
 //! The jobs are written through the API, which is the first measure. Then the store is full, and everything else is asked
-//! of it. `/healthz`, which looks at nothing, is the ceiling: what the same connections reach without our work.
+//! of it. `/healthz`, which asks no store, is the ceiling: what the same connections reach without our work.
 //!
 //! The store is a file, or a PostgreSQL database: in a schema of its own, which is removed in the end.
 

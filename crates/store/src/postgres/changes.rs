@@ -76,41 +76,49 @@ async fn update(
     let resting = held.is_empty() || !executions::any(work, row.id).await?;
     let mut row = decisions::rewritten(row, write, resting);
     let due_at = row.next_at.filter(|_| row.collection.enabled);
-    due::forget(work, &[row.id]).await?;
-    let revisions = work
-        .ids(
-        "UPDATE jobs SET seed = $2, state = $3, ahead = $4, executions = $5, failures = $6, faulted = $7, \
-         last_execution = $8, next_number = $9, next_at = $10, due_at = $11, paused_at = $12, last_faulted = $13, \
-         generation = $14, revision = nextval('revisions'), ended_at = $15 WHERE id = $1 RETURNING revision",
-        &[
-            &row.id,
-            &row.seed,
-            &code(row.state),
-            &(write.definition.overlap == Overlap::Allow),
-            &(row.counters.executions as i64),
-            &(row.counters.failures as i64),
-            &(row.counters.faulted as i64),
-            &row.counters.last_execution.map(ticks),
-            &i64::from(row.next_number),
-            &row.next_at.map(ticks),
-            &due_at.map(ticks),
-            &row.paused_at.map(ticks),
-            &row.last_faulted,
-            &row.generation,
-            &row.state.is_final().then(|| ticks(write.now)),
-        ],
-    )
-    .await?;
-    row.revision = revisions.first().copied().ok_or(Fault::Overtaken("a job was not written"))?;
-    // None of them waits for what another says, so they go together.
     let jobs = [row.id];
-    tokio::try_join!(due::enter(work, &jobs), redefine(work, write, row.id))?;
+    let ((), revision, (), ()) = tokio::try_join!(
+        due::forget(work, &jobs),
+        rewrite(work, &row, write, due_at),
+        due::enter(work, &jobs),
+        redefine(work, write, row.id)
+    )?;
+    row.revision = revision;
     work.due(due_at);
     let left = if resting { None } else { executions::of_jobs(work, &[row.id]).await?.remove(&row.id) };
     let left = left.unwrap_or_default();
     let begun: Vec<i64> = left.iter().filter(|held| held.seems_begun(work)).map(|held| held.row.id).collect();
     let left: Vec<ExecutionRow> = left.into_iter().map(|held| held.row).collect();
     Ok(Written::Done(row.written(&left, |execution| begun.contains(&execution.id), write)?))
+}
+
+/// Writes the row of a job in place of the one that it had; its new revision.
+async fn rewrite(work: &Work<'_>, row: &JobRow, write: &JobWrite, due_at: Option<Timestamp>) -> Outcome<i64> {
+    let revisions = work
+        .ids(
+            "UPDATE jobs SET seed = $2, state = $3, ahead = $4, executions = $5, failures = $6, faulted = $7, \
+             last_execution = $8, next_number = $9, next_at = $10, due_at = $11, paused_at = $12, last_faulted = $13, \
+             generation = $14, revision = nextval('revisions'), ended_at = $15 WHERE id = $1 RETURNING revision",
+            &[
+                &row.id,
+                &row.seed,
+                &code(row.state),
+                &(write.definition.overlap == Overlap::Allow),
+                &(row.counters.executions as i64),
+                &(row.counters.failures as i64),
+                &(row.counters.faulted as i64),
+                &row.counters.last_execution.map(ticks),
+                &i64::from(row.next_number),
+                &row.next_at.map(ticks),
+                &due_at.map(ticks),
+                &row.paused_at.map(ticks),
+                &row.last_faulted,
+                &row.generation,
+                &row.state.is_final().then(|| ticks(write.now)),
+            ],
+        )
+        .await?;
+    revisions.first().copied().ok_or(Fault::Overtaken("a job was not written"))
 }
 
 /// What becomes of executions whose job is changed.
@@ -239,16 +247,21 @@ pub(super) async fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> 
     let [(row, held)] = job;
     abandon_all(work, &row, held, now).await?;
     enter_overtaken(work, &row, Reason::JobDeleted, now).await?;
-    due::forget(work, &[row.id]).await?;
+    let jobs = [row.id];
+    let (gone_at, nil) = (ticks(now), model::Uuid::nil());
+    let (gone, of_job): (Values<'_>, Values<'_>) = (&[&row.id, &gone_at, &nil], &[&row.id]);
+    let of_collection: Values<'_> = &[&row.collection_id];
     // The history goes in the background, a little at a time.
-    work.execute(
-        "UPDATE jobs SET deleted_at = $2, sweep = true, next_at = NULL, due_at = NULL, seed = $3 WHERE id = $1",
-        &[&row.id, &ticks(now), &model::Uuid::nil()],
-    )
-    .await?;
-    work.execute("DELETE FROM definitions WHERE job_id = $1", &[&row.id]).await?;
-    work.execute("DELETE FROM certificates WHERE job_id = $1", &[&row.id]).await?;
-    work.execute("UPDATE collections SET jobs = jobs - 1 WHERE id = $1", &[&row.collection_id]).await?;
+    tokio::try_join!(
+        due::forget(work, &jobs),
+        work.execute(
+            "UPDATE jobs SET deleted_at = $2, sweep = true, next_at = NULL, due_at = NULL, seed = $3 WHERE id = $1",
+            gone
+        ),
+        work.execute("DELETE FROM definitions WHERE job_id = $1", of_job),
+        work.execute("DELETE FROM certificates WHERE job_id = $1", of_job),
+        work.execute("UPDATE collections SET jobs = jobs - 1 WHERE id = $1", of_collection)
+    )?;
     Ok(())
 }
 

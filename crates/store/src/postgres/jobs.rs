@@ -73,12 +73,12 @@ pub(super) async fn find(work: &Work<'_>, collection: i64, name: &str) -> Outcom
 /// The same; nobody else can change it or claim it until we are done.
 pub(super) async fn lock(work: &Work<'_>, collection: i64, name: &str) -> Outcome<Option<JobRow>> {
     // First the lock, then the look: what is read has the latest state of the collection too.
-    work.query(
-        "SELECT id FROM jobs WHERE collection_id = $1 AND name_key = $2 AND deleted_at IS NULL FOR UPDATE",
-        &[&collection, &key(name)],
-    )
-    .await?;
-    find(work, collection, name).await
+    let sql =
+        "SELECT id FROM jobs WHERE collection_id = $1 AND name_key = $2 AND deleted_at IS NULL FOR UPDATE";
+    let key = key(name);
+    let values: Values<'_> = &[&collection, &key];
+    let (_, found) = tokio::try_join!(work.query(sql, values), find(work, collection, name))?;
+    Ok(found)
 }
 
 /// A living job by its number, held on to.

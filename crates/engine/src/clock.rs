@@ -12,6 +12,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
+
+    fn is_of_the_machine(&self) -> bool {
+        true
+    }
 }
 
 /// A clock that goes with tokio's: under paused time, days pass in seconds.

@@ -1,9 +1,10 @@
 //! The dispatcher: holds what is claimed until its instant, then fires it.
 //!
 //! It sleeps until the soonest claim, at most a short nap at a time: clocks are set and machines are suspended, and whoever
-//! sleeps an hour in one piece wakes up wrong. What is due goes to [`Calls`].
+//! sleeps an hour in one piece wakes up wrong. An [`Alarm`] ends the last of them on the instant. What is due goes to [`Calls`].
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
+use crate::alarm::Alarm;
 use crate::calls::{Call, Caller, Calls, call_of, until};
 use crate::lanes::{Bounds, Lane};
 use crate::numbers::ByName;
@@ -54,6 +56,11 @@ impl Dispatcher {
             timer.add(at, Call { lane, claim, numbers });
         };
         let mut timer = Timer::default();
+        let alarm = if clock.is_of_the_machine() { Alarm::start() } else { None };
+        let rung = async || match &alarm {
+            Some(alarm) => alarm.rung().await,
+            None => pending().await,
+        };
         loop {
             beat.beat();
             let now = clock.now();
@@ -62,8 +69,14 @@ impl Dispatcher {
             }
             numbers.waiting.set(timer.count);
             let nap = timer.next_at().map_or(longest_nap, |at| until(now, at).min(longest_nap));
+            if let Some(alarm) = &alarm
+                && nap < longest_nap
+            {
+                alarm.set(nap);
+            }
             tokio::select! {
                 () = stop.cancelled() => break,
+                () = rung() => {}
                 claim = claims.recv() => match claim {
                     Some(claim) => wait(claim, &mut timer),
                     None => break,

@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod calls;
 mod claimer;
 mod cleaner;

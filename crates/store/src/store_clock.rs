@@ -60,6 +60,10 @@ impl Clock for StoreClock {
         let passed = i128::try_from(self.base.elapsed().as_nanos()).unwrap_or(i128::MAX);
         Timestamp::from_nanosecond(at_base.saturating_add(passed)).unwrap_or(Timestamp::MAX)
     }
+
+    fn is_of_the_machine(&self) -> bool {
+        true
+    }
 }
 
 fn nanoseconds(at: Timestamp) -> i64 {

@@ -150,7 +150,7 @@ impl Caller {
         drop(entered);
         // The settler outlives the calls; if not, the process is ending and the next start repeats the attempt.
         let _ = self.attempts.send(Ended {
-            attempted: Attempted { id: claim.id, attempt, ticket: claim.ticket },
+            attempted: Attempted { id: claim.id, attempt: Arc::new(attempt), ticket: claim.ticket },
             begun,
             collection,
         });

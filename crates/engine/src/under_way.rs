@@ -100,9 +100,9 @@ impl UnderWay {
     }
 
     /// An attempt has ended and is written.
-    pub(crate) fn tell_end(&self, begun: &Arc<Begun>, attempt: &Attempt, settlement: Settlement) {
+    pub(crate) fn tell_end(&self, begun: &Arc<Begun>, attempt: &Arc<Attempt>, settlement: Settlement) {
         if self.is_watched() {
-            let _ = self.word.send(Word::Ended(begun.clone(), Arc::new(attempt.clone()), settlement));
+            let _ = self.word.send(Word::Ended(begun.clone(), attempt.clone(), settlement));
         }
     }
 

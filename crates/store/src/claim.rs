@@ -53,8 +53,8 @@ pub struct Claimed {
 pub struct Attempted {
     /// The execution.
     pub id: ExecutionId,
-    /// The attempt.
-    pub attempt: Attempt,
+    /// The attempt, which whoever settles keeps too: a store that is away is asked again.
+    pub attempt: Arc<Attempt>,
     /// The ticket that it was begun with: it tells by which right.
     pub ticket: Ticket,
 }

@@ -1,5 +1,6 @@
 //! How every minute went.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -7,7 +8,7 @@ use model::{JobState, Tally};
 
 use super::Backend;
 use super::world::{World, path};
-use crate::{Attempted, Retention, Tallied};
+use crate::{Retention, Tallied};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -34,8 +35,9 @@ pub async fn minutes_are_tallied(backend: &dyn Backend) {
     for claim in world.claim(0).await {
         assert!(claim.ticket.begin());
         let mut attempted = world.attempted(&claim, claim.job.name == "good");
-        attempted.attempt.started_at += SignedDuration::from_millis(40);
-        attempted.attempt.ended_at += SignedDuration::from_millis(90);
+        let attempt = Arc::make_mut(&mut attempted.attempt);
+        attempt.started_at += SignedDuration::from_millis(40);
+        attempt.ended_at += SignedDuration::from_millis(90);
         world.store().settle(vec![attempted.clone()]).await.unwrap();
         // What is settled twice counts once.
         world.store().settle(vec![attempted]).await.unwrap();
@@ -84,10 +86,11 @@ pub async fn tallies_add_up(backend: &dyn Backend) {
     let start = world.now;
     for minute in 0..30 {
         let claim = world.begin_one().await;
-        let Attempted { id, mut attempt, ticket } = world.attempted(&claim, true);
+        let mut attempted = world.attempted(&claim, true);
+        let attempt = Arc::make_mut(&mut attempted.attempt);
         attempt.started_at += SignedDuration::from_millis(minute);
         attempt.ended_at += SignedDuration::from_millis(minute);
-        world.store().settle(vec![Attempted { id, attempt, ticket }]).await.unwrap();
+        world.store().settle(vec![attempted]).await.unwrap();
         world.pass(60);
     }
     assert_eq!(tallies(&world, 3600, MINUTE).await.len(), 30);

@@ -68,11 +68,10 @@ impl Kind {
     fn file(self, db: &Connection, entries: &[Listed]) -> Outcome<()> {
         static HISTORY: Insert<3> = insert!("OR IGNORE INTO history_filed (job_id, at, serial)");
         static LEDGER: Insert<3> = insert!("OR IGNORE INTO ledger_filed (job_id, at, serial)");
-        let rows = entries.iter().map(|entry| [entry.job, entry.at, entry.serial].map(Cell::from));
-        let rows: Vec<_> = rows.collect();
+        let rows = entries.iter().map(|entry| Ok([entry.job, entry.at, entry.serial].map(Cell::from)));
         match self {
-            Self::History => HISTORY.run(db, &rows)?,
-            Self::Ledger => LEDGER.run(db, &rows)?,
+            Self::History => HISTORY.run(db, rows)?,
+            Self::Ledger => LEDGER.run(db, rows)?,
         };
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::codec::{Coded, ticks};
 use crate::{HistoryQuery, Page, StoredHistory};
 
 /// An entry that is to be written.
+#[derive(Debug)]
 pub(super) struct New {
     pub(super) job: i64,
     /// How many the job has with it, for retention to know when to look; the caller writes that down.
@@ -42,8 +43,7 @@ pub(super) fn insert(work: &mut Work<'_>, entries: &[New]) -> Outcome<()> {
     static ROWS: Insert<9> = insert!(
         "INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message)"
     );
-    let rows: Vec<_> = entries.iter().map(New::row).collect();
-    let last = ROWS.run(work.db, &rows)?;
+    let last = ROWS.run(work.db, entries.iter().map(|new| Ok(new.row())))?;
     let serials = last + 1 - entries.len() as i64..;
     let listed = entries.iter().zip(serials);
     let listed = listed.map(|(new, serial)| Listed { job: new.job, at: ticks(new.entry.started_at), serial });

@@ -25,8 +25,7 @@ pub(super) fn insert(work: &mut Work<'_>, entries: &[(i64, LedgerEntry)]) -> Out
         "INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, started_at, \
          ended_at, tag)"
     );
-    let rows = entries.iter().map(row).collect::<Outcome<Vec<_>>>()?;
-    let last = ROWS.run(work.db, &rows)?;
+    let last = ROWS.run(work.db, entries.iter().map(row))?;
     let serials = last + 1 - entries.len() as i64..;
     let listed = entries.iter().zip(serials);
     let listed =

@@ -78,20 +78,33 @@ impl<const WIDTH: usize> Insert<WIDTH> {
         Self { one: LazyLock::new(one), many: LazyLock::new(many) }
     }
 
-    /// Inserts rows in their order. The number of the last one, in a table that gives its rows numbers: those before it
-    /// have the numbers before, as there is only one writer.
-    pub(super) fn run(&self, db: &Connection, rows: &[[Cell<'_>; WIDTH]]) -> Outcome<i64> {
-        let (many, rest) = rows.as_chunks::<ROWS>();
-        if !many.is_empty() {
-            let mut statement = db.prepare_cached(&self.many)?;
-            for rows in many {
-                statement.execute(params_from_iter(rows.as_flattened()))?;
+    /// Inserts rows in their order, a few at a time: all of them at once would be memory that is new for every settlement.
+    /// The number of the last one, in a table that gives its rows numbers: those before it have the numbers before, as
+    /// there is only one writer.
+    pub(super) fn run<'c>(
+        &self,
+        db: &Connection,
+        rows: impl Iterator<Item = Outcome<[Cell<'c>; WIDTH]>>,
+    ) -> Outcome<i64> {
+        let mut rows = rows.peekable();
+        let mut bunch = Vec::with_capacity(ROWS);
+        let mut many = None;
+        while rows.peek().is_some() {
+            bunch.clear();
+            for row in rows.by_ref().take(ROWS) {
+                bunch.push(row?);
             }
-        }
-        if !rest.is_empty() {
-            let mut statement = db.prepare_cached(&self.one)?;
-            for row in rest {
-                statement.execute(params_from_iter(row))?;
+            if bunch.len() == ROWS {
+                let statement = match &mut many {
+                    Some(statement) => statement,
+                    None => many.insert(db.prepare_cached(&self.many)?),
+                };
+                statement.execute(params_from_iter(bunch.as_flattened()))?;
+            } else {
+                let mut statement = db.prepare_cached(&self.one)?;
+                for row in &bunch {
+                    statement.execute(params_from_iter(row))?;
+                }
             }
         }
         Ok(db.last_insert_rowid())
@@ -111,9 +124,8 @@ mod tests {
         let mut before = 0;
         for count in [1, 31, 32, 33, 100] {
             let texts: Vec<String> = (0..count).map(|i| i.to_string()).collect();
-            let rows: Vec<[Cell<'_>; 2]> =
-                texts.iter().zip(0..).map(|(text, i)| [Cell::from(i), text.as_str().into()]).collect();
-            let last = ROWS_OF_TWO.run(&db, &rows).unwrap();
+            let rows = texts.iter().zip(0..).map(|(text, i)| Ok([Cell::from(i), text.as_str().into()]));
+            let last = ROWS_OF_TWO.run(&db, rows).unwrap();
             assert_eq!(last, before + count);
             let right: i64 = db
                 .query_row(

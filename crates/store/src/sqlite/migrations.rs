@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_register.sql"),
     include_str!("migrations/0008_settling.sql"),
     include_str!("migrations/0009_copies.sql"),
+    include_str!("migrations/0010_names.sql"),
 ];
 
 /// "PUNC": marks the file as ours.

@@ -35,7 +35,9 @@ pub(super) fn find_jobs(
         || sight.is_some();
     let from = match query.sort {
         // The planner would rather sort what another index finds; this one ends with the page.
-        JobSort::Name if query.collection.is_none() => NAMED,
+        JobSort::Name if query.collection.is_none() && query.state.is_none() => NAMED,
+        // All that are in a state are looked at anyway, to count them.
+        JobSort::Name if query.collection.is_none() => IN_STATE,
         // Where all rows are looked at, it would find each by way of an index, which takes half as long again.
         _ if !narrows => "jobs NOT INDEXED",
         _ => "jobs",
@@ -123,8 +125,9 @@ pub(super) fn census(db: &Connection, sight: Option<&str>) -> Outcome<Census> {
     })?)
 }
 
-/// The index that has all that a search looks at.
+/// The indexes that have all that a search looks at, in any state and in one state.
 const NAMED: &str = "jobs INDEXED BY jobs_named";
+const IN_STATE: &str = "jobs INDEXED BY jobs_in_state";
 
 /// The condition of a query.
 struct Filter {
@@ -149,7 +152,11 @@ impl Filter {
         let mut filter = Self {
             sql: "deleted_at IS NULL".to_owned(),
             values: Vec::new(),
-            counted_in: if is_wide { NAMED } else { "jobs" },
+            counted_in: match query.state {
+                Some(_) if query.collection.is_none() => IN_STATE,
+                None if is_wide => NAMED,
+                _ => "jobs",
+            },
             known: Some(Known::All),
         };
         if let Some(path) = &query.collection {

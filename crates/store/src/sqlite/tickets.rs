@@ -84,9 +84,16 @@ impl Tickets {
 
     /// Forgets an execution that is no longer claimed.
     pub(super) fn forget(&self, id: i64) {
+        self.forget_many(&[id]);
+    }
+
+    /// Forgets executions that are no longer claimed.
+    pub(super) fn forget_many(&self, ids: &[i64]) {
         let mut state = self.state();
-        let before = state.held.remove(&id);
-        state.notes.push(Note::Held(id, before));
+        for id in ids {
+            let before = state.held.remove(id);
+            state.notes.push(Note::Held(*id, before));
+        }
     }
 
     /// What was lost, to be set free in this transaction.

@@ -21,6 +21,7 @@ use super::checkpoints::Checkpoints;
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
 use super::revisions::Revisions;
+use super::settle::Settlement;
 use super::tickets::Tickets;
 use super::{SqliteSettings, audit, claims, connection, tallies as counted};
 use crate::known::KnownJobs;
@@ -49,6 +50,8 @@ pub(super) struct Work<'a> {
     pub(super) known: &'a mut KnownJobs,
     /// Rows that need not be read again.
     pub(super) at_hand: &'a mut AtHand,
+    /// Where settlements are made.
+    pub(super) settlement: &'a mut Settlement,
     /// What retention has to look at.
     pub(super) sweeper: &'a mut Sweeper,
     /// What of history and ledger is not filed yet.
@@ -168,6 +171,7 @@ struct Desk {
     db: Option<Connection>,
     known: KnownJobs,
     at_hand: AtHand,
+    settlement: Settlement,
     sweeper: Sweeper,
     filing: Filing,
     revisions: Revisions,
@@ -183,6 +187,7 @@ impl Writer {
             db: Some(db),
             known: KnownJobs::default(),
             at_hand: AtHand::default(),
+            settlement: Settlement::default(),
             sweeper: Sweeper::default(),
             filing: Filing::default(),
             revisions: Revisions::default(),
@@ -318,7 +323,18 @@ impl Desk {
         group: &mut impl ExactSizeIterator<Item = Box<dyn Change>>,
         finished: &mut Vec<(Box<dyn Answer>, Option<Fault>)>,
     ) -> Outcome<bool> {
-        let Self { db: Some(db), known, at_hand, sweeper, filing, revisions, audit_end, troubled, .. } = self
+        let Self {
+            db: Some(db),
+            known,
+            at_hand,
+            settlement,
+            sweeper,
+            filing,
+            revisions,
+            audit_end,
+            troubled,
+            ..
+        } = self
         else {
             return Err(Error::Unavailable("there is no connection".to_owned()).into());
         };
@@ -329,6 +345,7 @@ impl Desk {
             sealer: &shared.sealer,
             known,
             at_hand,
+            settlement,
             sweeper,
             filing,
             revisions,

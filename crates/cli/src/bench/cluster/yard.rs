@@ -239,7 +239,7 @@ impl Yard {
                         .to_owned(),
                 };
                 let attempt = Attempt { started_at: due, ended_at: due, outcome };
-                Attempted { id: claim.id, attempt, ticket: claim.ticket.clone() }
+                Attempted { id: claim.id, attempt: attempt.into(), ticket: claim.ticket.clone() }
             });
             store.settle(attempts.collect()).await?;
         }

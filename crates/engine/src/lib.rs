@@ -62,7 +62,8 @@ pub struct Settings {
     pub horizon: Duration,
     /// The most executions of one claim, and attempts of one settlement.
     pub batch: u32,
-    /// How long an attempt that has ended may wait for others that are written with it; with none, each is written at once.
+    /// How long an attempt that has ended may wait for others that are written with it, while those are few; a tenth of it
+    /// while they are not. With none, each is written at once.
     pub settle_within: Duration,
     /// The longest sleep without a look at clock and store, so that a clock that was set is noticed.
     pub longest_nap: Duration,
@@ -83,7 +84,7 @@ impl Default for Settings {
         Self {
             horizon: Duration::from_secs(2),
             batch: 1000,
-            settle_within: Duration::from_millis(10),
+            settle_within: Duration::from_millis(100),
             longest_nap: Duration::from_secs(1),
             bounds: Bounds { overall: 1000, per_collection: 200, per_target: 100 },
             keep: Duration::from_secs(60 * 86_400),

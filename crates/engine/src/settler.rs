@@ -1,7 +1,8 @@
 //! The settler: writes what attempts led to, as many at a time as have ended meanwhile.
 //!
 //! A commit costs the same whether it carries one attempt or a hundred, and nobody is late for one that comes a moment
-//! later. So an attempt waits a little for others, unless the next run of its job waits for it.
+//! later. So an attempt waits a little for others, unless the next run of its job waits for it, or no other is to come. The
+//! fewer there are, the longer: what a crash repeats is bounded by their number as much as by the time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use model::{Attempt, Fate, Overlap};
 use store::{Attempted, Settlement, Store};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{error, info};
 
 use crate::numbers::{CollectionNumbers, Numbers};
@@ -38,6 +39,11 @@ pub(crate) struct Settler {
 
 /// So many attempts wait for no others: more would hardly make each of them cheaper.
 const ENOUGH: usize = 512;
+
+/// Fewer attempts than these wait as long as they may, because each would pay for a good part of a commit. More of them
+/// wait for a fraction of that.
+const FEW: usize = 20;
+const SOONER: u32 = 10;
 
 /// How long a store that failed is left alone.
 const BREATHER: Duration = Duration::from_millis(500);
@@ -85,24 +91,34 @@ impl Settler {
         }
     }
 
-    /// Waits for more to write, as long as it is worth it and nobody waits for what is there.
+    /// Waits for more to write, as long as more is to come, it is worth it, and nobody waits for what is there.
     async fn gather(&mut self, ended: &mut Vec<Ended>) {
         if self.within.is_zero() {
             return;
         }
-        let within = sleep(self.within);
-        tokio::pin!(within);
+        let began = Instant::now();
+        let (some, at_last) = (began + self.within / SOONER, began + self.within);
         let mut looked_at = 0;
-        while ended.len() < ENOUGH.min(self.batch) && !ended[looked_at..].iter().any(Ended::is_waited_for) {
+        while ended.len() < ENOUGH.min(self.batch)
+            && !ended[looked_at..].iter().any(Ended::is_waited_for)
+            && self.more_is_to_come()
+        {
             looked_at = ended.len();
             let room = self.batch - ended.len();
+            let until = if ended.len() < FEW { at_last } else { some };
             tokio::select! {
                 biased;
                 // Nobody is left who makes attempts: the engine stops.
                 more = self.attempts.recv_many(ended, room) => if more == 0 { break },
-                () = &mut within => break,
+                () = sleep_until(until) => break,
             }
         }
+    }
+
+    /// Whether a call is under way or claimed, which may end soon.
+    fn more_is_to_come(&self) -> bool {
+        let Numbers { waiting, in_lanes, .. } = &*self.numbers;
+        self.under_way.count() > 0 || waiting.get() > 0 || in_lanes.get() > 0
     }
 }
 
@@ -160,15 +176,23 @@ mod tests {
         Ended { attempted: world.attempted(claim, true), begun: Arc::new(begun), collection: Arc::default() }
     }
 
-    /// Two attempts end, the second 4 ms after the first: how long after the first each was written, on simulated time.
-    async fn written_after(overlap: Overlap, within: Duration) -> Vec<Duration> {
+    /// Attempts end, 4 ms after each other, while so many more are to come: how long after the first each was written, on
+    /// simulated time.
+    async fn written_after(
+        overlap: Overlap,
+        within: Duration,
+        count: usize,
+        to_come: usize,
+    ) -> Vec<Duration> {
         let backend = Embedded::new();
         let world = World::new(&backend).await;
-        for name in ["a", "b"] {
-            world.put(name, Definition { overlap, ..world.minutely() }).await;
+        for number in 0..count {
+            world.put(&number.to_string(), Definition { overlap, ..world.minutely() }).await;
         }
         let claims = world.claim(0).await;
         let under_way = Arc::new(UnderWay::default());
+        let numbers = Arc::new(Numbers::default());
+        numbers.waiting.set(to_come);
         let mut word = under_way.listen();
         let (attempts, attempted) = mpsc::unbounded_channel();
         let settler = Settler {
@@ -177,28 +201,29 @@ mod tests {
             batch: 1000,
             within,
             under_way: under_way.clone(),
-            numbers: Arc::default(),
+            numbers,
             beat: crate::Pulse::default().part("settler", Duration::ZERO),
         };
         tokio::time::pause();
         let settler = tokio::spawn(settler.run());
         let start = Instant::now();
         let send = |claim: &Claim| assert!(attempts.send(ended(&world, claim)).is_ok());
-        send(&claims[0]);
-        let later = async {
-            sleep(Duration::from_millis(4)).await;
-            send(&claims[1]);
+        let sending = async {
+            for claim in &claims {
+                send(claim);
+                sleep(Duration::from_millis(4)).await;
+            }
         };
         let written = async {
             let mut written = Vec::new();
-            while written.len() < 2 {
+            while written.len() < count {
                 if let Word::Ended(..) = word.recv().await.unwrap() {
                     written.push(start.elapsed());
                 }
             }
             written
         };
-        let (_, written) = tokio::join!(later, written);
+        let ((), written) = tokio::join!(sending, written);
         drop(attempts);
         settler.await.unwrap();
         // The next one stops it again.
@@ -206,19 +231,36 @@ mod tests {
         written
     }
 
+    const MS: Duration = Duration::from_millis(1);
+
     #[tokio::test]
     async fn what_ends_close_together_is_written_together() {
-        let ms = Duration::from_millis;
-        let written = written_after(Overlap::Allow, ms(10)).await;
+        let written = written_after(Overlap::Allow, 100 * MS, 2, 1).await;
         assert_eq!(written[0], written[1]);
-        assert!(written[0] >= ms(10) && written[0] < ms(20), "{written:?}");
+        assert!(written[0] >= 100 * MS && written[0] < 110 * MS, "{written:?}");
+    }
+
+    /// With 4 ms and a bit between them, twenty are there after 76 ms and a bit.
+    #[tokio::test]
+    async fn what_is_not_few_waits_no_longer() {
+        let written = written_after(Overlap::Allow, 100 * MS, FEW + 1, 1).await;
+        assert!(written[..FEW].iter().all(|at| *at >= 76 * MS && *at < 100 * MS), "{written:?}");
+        // Where they come more quickly than that, each still waits for those that come with it.
+        let written = written_after(Overlap::Allow, 2000 * MS, FEW + 1, 1).await;
+        assert!(written.iter().all(|at| *at >= 200 * MS && *at < 210 * MS), "{written:?}");
+    }
+
+    #[tokio::test]
+    async fn what_nothing_follows_is_written_at_once() {
+        let written = written_after(Overlap::Allow, 100 * MS, 2, 0).await;
+        assert!(written[0] < 4 * MS && written[1] < 8 * MS, "{written:?}");
     }
 
     #[tokio::test]
     async fn what_the_next_run_waits_for_is_written_at_once() {
         for (overlap, within) in [(Overlap::Queue, 10), (Overlap::Skip, 10), (Overlap::Allow, 0)] {
-            let written = written_after(overlap, Duration::from_millis(within)).await;
-            assert!(written[0] < Duration::from_millis(4), "{overlap:?} {written:?}");
+            let written = written_after(overlap, within * MS, 2, 1).await;
+            assert!(written[0] < 4 * MS, "{overlap:?} {written:?}");
         }
     }
 

@@ -9,27 +9,44 @@ use std::time::Duration;
 
 use actions::{Order, Runner, Sampling, Target, TraceContext};
 use futures_util::FutureExt;
-use model::{Attempt, Clock, Outcome, Timestamp};
-use store::{Attempted, Claim};
+use model::{Attempt, Clock, Execution, Outcome, Timestamp};
+use store::{Attempted, Claim, ClaimedJob, ExecutionId, Ticket};
 use tokio::sync::mpsc;
 use tokio::task::coop;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use crate::lanes::{Bounds, Lane, Lanes};
+use crate::lanes::{Bounds, Lanes, Place};
 use crate::numbers::{CollectionNumbers, Numbers};
 use crate::settler::Ended;
 use crate::under_way::{Begun, UnderWay};
 
-/// The lane of a call: its collection and its target.
-pub(crate) type CallLane = Lane<Arc<str>, Target>;
-
-/// A claim whose call can be made.
+/// A claim whose call can be made. It is small, for it moves from hand to hand at an instant at which thousands do.
 pub(crate) struct Call {
-    pub(crate) lane: CallLane,
-    pub(crate) claim: Claim,
+    pub(crate) id: ExecutionId,
+    pub(crate) ticket: Ticket,
+    /// What will have begun. It is made when the claim arrives: at the instant there is no time for it.
+    begun: Arc<Begun>,
     /// The numbers of its collection.
-    pub(crate) numbers: Arc<CollectionNumbers>,
+    numbers: Arc<CollectionNumbers>,
+}
+
+impl Call {
+    pub(crate) fn new(claim: Claim, numbers: Arc<CollectionNumbers>) -> Self {
+        let Claim { id, execution, job, ticket } = claim;
+        // As long as it has not begun, when it is due stands for when it began.
+        let started_at = due_at(&execution);
+        Self { id, ticket, begun: Arc::new(Begun { job, execution, started_at, trace: None }), numbers }
+    }
+
+    /// When it is due.
+    pub(crate) fn due_at(&self) -> Timestamp {
+        due_at(&self.begun.execution)
+    }
+}
+
+fn due_at(execution: &Execution) -> Timestamp {
+    execution.wake_at.unwrap_or(execution.occurrence.at)
 }
 
 /// Makes calls, and whom it tells.
@@ -46,33 +63,35 @@ pub(crate) struct Caller {
 /// See the module.
 pub(crate) struct Calls {
     caller: Caller,
-    lanes: Mutex<Lanes<Arc<str>, Target, Counted>>,
+    lanes: Mutex<CallLanes>,
     tasks: TaskTracker,
 }
 
-/// A claim in a lane, and what its collection's numbers are.
-struct Counted {
-    claim: Claim,
-    numbers: Arc<CollectionNumbers>,
-}
+/// Calls by their collection and their target.
+type CallLanes = Lanes<Arc<str>, Target, Call>;
 
 impl Calls {
     pub(crate) fn new(caller: Caller, bounds: Bounds) -> Arc<Self> {
         Arc::new(Self { caller, lanes: Mutex::new(Lanes::new(bounds)), tasks: TaskTracker::new() })
     }
 
+    /// Takes a place for a call that will be due.
+    pub(crate) fn take_place(&self, collection: &Arc<str>, target: &Target) -> Place {
+        self.lanes().take_place(collection, target)
+    }
+
     /// Lines up calls that are due, and begins those that may go.
-    pub(crate) fn line_up(self: &Arc<Self>, due: impl Iterator<Item = Call>) {
+    pub(crate) fn line_up(self: &Arc<Self>, due: impl Iterator<Item = (Place, Call)>) {
         let mut lanes = self.lanes();
-        for Call { lane, claim, numbers } in due {
-            lanes.push(lane, Counted { claim, numbers });
+        for (place, call) in due {
+            lanes.push(place, call);
         }
         self.begin_all(&mut lanes);
     }
 
     /// Takes out all that has not begun.
-    pub(crate) fn take_back(&self) -> Vec<Claim> {
-        self.lanes().drain().map(|counted| counted.claim).collect()
+    pub(crate) fn take_back(&self) -> Vec<Call> {
+        self.lanes().drain()
     }
 
     /// Waits for all that has begun. Nothing more may be lined up.
@@ -86,89 +105,81 @@ impl Calls {
         self.tasks.len()
     }
 
-    fn begin_all(self: &Arc<Self>, lanes: &mut Lanes<Arc<str>, Target, Counted>) {
-        while let Some((lane, counted)) = self.next(lanes) {
-            self.tasks.spawn(Arc::clone(self).make(lane, counted));
+    fn begin_all(self: &Arc<Self>, lanes: &mut CallLanes) {
+        while let Some((place, call)) = lanes.pop() {
+            self.tasks.spawn(Arc::clone(self).make(place, call));
         }
         self.caller.numbers.in_lanes.set(lanes.waiting());
     }
 
-    /// The next call that may go and has not been taken back.
-    fn next(&self, lanes: &mut Lanes<Arc<str>, Target, Counted>) -> Option<(CallLane, Counted)> {
-        while let Some((lane, counted)) = lanes.pop() {
-            if counted.claim.ticket.begin() {
-                return Some((lane, counted));
-            }
-            self.caller.numbers.revoked.count();
-            lanes.done(&lane);
-        }
-        None
-    }
-
-    /// Makes a call, and then whatever may go in its place.
-    async fn make(self: Arc<Self>, mut lane: CallLane, mut counted: Counted) {
+    /// Makes a call, unless it has been taken back, and then whatever may go in its place.
+    async fn make(self: Arc<Self>, mut place: Place, mut call: Call) {
         loop {
-            self.caller.call(counted).await;
+            // Here and not in the lanes, which everybody waits for: nobody has touched it for seconds.
+            if call.ticket.begin() {
+                self.caller.call(call).await;
+            } else {
+                self.caller.numbers.revoked.count();
+            }
             let next = {
                 let mut lanes = self.lanes();
-                lanes.done(&lane);
-                let next = self.next(&mut lanes);
+                lanes.done(place);
+                let next = lanes.pop();
                 // The room that is free now may be free for others as well: of another target, or another collection.
                 self.begin_all(&mut lanes);
                 next
             };
             let Some(next) = next else { return };
-            (lane, counted) = next;
+            (place, call) = next;
             // Calls that never wait must not keep others from running.
             coop::consume_budget().await;
         }
     }
 
-    fn lanes(&self) -> MutexGuard<'_, Lanes<Arc<str>, Target, Counted>> {
+    fn lanes(&self) -> MutexGuard<'_, CallLanes> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Caller {
     /// Makes one call and tells how it went.
-    async fn call(&self, Counted { claim, numbers: collection }: Counted) {
+    async fn call(&self, Call { id, ticket, mut begun, numbers: collection }: Call) {
         let started_at = self.clock.now();
         let request_id = Uuid::new_v4();
-        let (job, execution) = (claim.job.clone(), claim.execution.clone());
-        let trace = self.traces.map(|traces| call_span(traces, execution.tag, request_id));
-        let entered = self.under_way.begin(Begun { job, execution, started_at, trace });
-        self.numbers.begin(&collection, &entered.begun);
+        // Nobody else has it yet, so it is changed where it is.
+        let beginning = Arc::make_mut(&mut begun);
+        beginning.started_at = started_at;
+        beginning.trace = self.traces.map(|traces| call_span(traces, beginning.execution.tag, request_id));
+        let entered = self.under_way.begin(&begun);
+        self.numbers.begin(&collection, &begun);
         // A call that panics is a failed attempt, not a lost one.
-        let outcome = match AssertUnwindSafe(self.carry_out(&claim, request_id, trace)).catch_unwind().await {
+        let outcome = match AssertUnwindSafe(self.carry_out(&begun, request_id)).catch_unwind().await {
             Ok(outcome) => outcome,
             Err(_) => Outcome { success: false, message: "The call failed inside the scheduler.".to_owned() },
         };
         let attempt = Attempt { started_at, ended_at: self.clock.now().max(started_at), outcome };
         let took = until(started_at, attempt.ended_at);
-        self.numbers.end(&collection, call_of(&claim), took, &attempt.outcome);
-        let begun = entered.begun.clone();
+        self.numbers.end(&collection, call_of(&begun.job, &begun.execution), took, &attempt.outcome);
         drop(entered);
         // The settler outlives the calls; if not, the process is ending and the next start repeats the attempt.
-        let _ = self.attempts.send(Ended {
-            attempted: Attempted { id: claim.id, attempt: Arc::new(attempt), ticket: claim.ticket },
-            begun,
-            collection,
-        });
+        let attempted = Attempted { id, attempt: Arc::new(attempt), ticket };
+        let _ = self.attempts.send(Ended { attempted, begun, collection });
     }
 
-    async fn carry_out(&self, claim: &Claim, request_id: Uuid, trace: Option<TraceContext>) -> Outcome {
-        let Some(call) = call_of(claim) else {
+    async fn carry_out(&self, begun: &Begun, request_id: Uuid) -> Outcome {
+        let Begun { job, execution, trace, .. } = begun;
+        let Some(call) = call_of(job, execution) else {
             return Outcome { success: false, message: "The job has no such action any more.".to_owned() };
         };
         let order = Order {
             call,
-            collection: &claim.job.collection.name,
-            job: &claim.job.name,
-            location: &claim.job.location,
-            expected_at: claim.execution.occurrence.at,
-            tag: claim.execution.tag,
+            collection: &job.collection.name,
+            job: &job.name,
+            location: &job.location,
+            expected_at: execution.occurrence.at,
+            tag: execution.tag,
             request_id,
-            trace,
+            trace: *trace,
         };
         self.runner.run(order).await
     }
@@ -188,9 +199,9 @@ fn call_span(traces: Sampling, tag: Uuid, request_id: Uuid) -> TraceContext {
     TraceContext { trace, span: request_id.as_u128() as u64, sampled: traces.keeps(trace) }
 }
 
-/// What a claim calls.
-pub(crate) fn call_of(claim: &Claim) -> Option<&model::action::Call> {
-    claim.job.definition.action.at_depth(claim.execution.depth).map(|action| &action.call)
+/// What an execution calls.
+pub(crate) fn call_of<'a>(job: &'a ClaimedJob, execution: &Execution) -> Option<&'a model::action::Call> {
+    job.definition.action.at_depth(execution.depth).map(|action| &action.call)
 }
 
 /// How long until an instant; nothing if it has passed.
@@ -234,10 +245,12 @@ mod tests {
         fn line_up(&self, claims: &[Claim], lane: impl Fn(usize) -> (&'static str, &'static str)) {
             let calls = claims.iter().enumerate().map(|(at, claim)| {
                 let (collection, target) = lane(at);
-                let lane = Lane { collection: collection.into(), target: Target::new(target, 80) };
-                Call { lane, claim: claim.clone(), numbers: Arc::default() }
+                let place = self.calls.take_place(&collection.into(), &Target::new(target, 80));
+                (place, Call::new(claim.clone(), Arc::default()))
             });
-            self.calls.line_up(calls);
+            // Places are taken before.
+            let calls: Vec<_> = calls.collect();
+            self.calls.line_up(calls.into_iter());
         }
 
         /// Waits for all that was lined up; how many attempts there were, and in which second each began.

@@ -17,7 +17,7 @@ use tracing::{debug, error};
 
 use crate::alarm::Alarm;
 use crate::calls::{Call, Caller, Calls, call_of, until};
-use crate::lanes::{Bounds, Lane};
+use crate::lanes::{Bounds, Place};
 use crate::numbers::ByName;
 use crate::pulse::Beat;
 
@@ -48,12 +48,11 @@ impl Dispatcher {
         let mut by_name = ByName::default();
         // A claim that waits for its instant. What can be found out before is: at the instant there may be thousands.
         let mut wait = |claim: Claim, timer: &mut Timer| {
-            let Some(call) = call_of(&claim) else { return };
-            let lane = Lane { collection: collection_key(&claim), target: runner.target(call) };
-            let numbers = by_name.of(&numbers, &lane.collection, &claim.job.collection);
-            let execution = &claim.execution;
-            let at = execution.wake_at.unwrap_or(execution.occurrence.at);
-            timer.add(at, Call { lane, claim, numbers });
+            let Some(call) = call_of(&claim.job, &claim.execution) else { return };
+            let collection = collection_key(&claim);
+            let place = calls.take_place(&collection, &runner.target(call));
+            let numbers = by_name.of(&numbers, &collection, &claim.job.collection);
+            timer.add(place, Call::new(claim, numbers));
         };
         let mut timer = Timer::default();
         let alarm = if clock.is_of_the_machine() { Alarm::start() } else { None };
@@ -92,9 +91,9 @@ impl Dispatcher {
         while let Some(claim) = claims.recv().await {
             wait(claim, &mut timer);
         }
-        let unused = timer.into_claims().chain(calls.take_back());
+        let unused = timer.into_calls().chain(calls.take_back());
         let unused: Vec<ExecutionId> =
-            unused.filter(|claim| claim.ticket.cancel()).map(|claim| claim.id).collect();
+            unused.filter(|call| call.ticket.cancel()).map(|call| call.id).collect();
         debug!(handed_back = unused.len(), in_flight = calls.in_flight(), "stopping");
         if let Err(error) = store.release(unused).await {
             // They are claimed in the store, and the next start hands them out again.
@@ -112,13 +111,13 @@ fn collection_key(claim: &Claim) -> Arc<str> {
 /// What waits for its instant, by instant: many are due at the same.
 #[derive(Default)]
 struct Timer {
-    calls: BTreeMap<Timestamp, VecDeque<Call>>,
+    calls: BTreeMap<Timestamp, VecDeque<(Place, Call)>>,
     count: usize,
 }
 
 impl Timer {
-    fn add(&mut self, at: Timestamp, call: Call) {
-        self.calls.entry(at).or_default().push_back(call);
+    fn add(&mut self, place: Place, call: Call) {
+        self.calls.entry(call.due_at()).or_default().push_back((place, call));
         self.count += 1;
     }
 
@@ -128,7 +127,7 @@ impl Timer {
     }
 
     /// Takes out what is due now, the soonest first, at most so many.
-    fn take(&mut self, now: Timestamp, most: usize) -> impl Iterator<Item = Call> {
+    fn take(&mut self, now: Timestamp, most: usize) -> impl Iterator<Item = (Place, Call)> {
         std::iter::from_fn(move || {
             let mut first = self.calls.first_entry().filter(|first| *first.key() <= now)?;
             let call = first.get_mut().pop_front();
@@ -141,7 +140,8 @@ impl Timer {
         .take(most)
     }
 
-    fn into_claims(self) -> impl Iterator<Item = Claim> {
-        self.calls.into_values().flatten().map(|call| call.claim)
+    /// All that waits. Places are not given back: nothing is lined up any more.
+    fn into_calls(self) -> impl Iterator<Item = Call> {
+        self.calls.into_values().flatten().map(|(_, call)| call)
     }
 }

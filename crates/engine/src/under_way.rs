@@ -3,7 +3,6 @@
 //! Whoever wants to see the engine at work asks [`UnderWay`]; the engine does not wait for them. Word is broadcast: where
 //! nobody listens nothing is made, and whoever listens too slowly loses the oldest.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,11 +11,13 @@ use model::{Attempt, Execution, Timestamp};
 use store::{ClaimedJob, Settlement};
 use tokio::sync::broadcast;
 
+use crate::lanes::Numbered;
+
 /// How much word is kept for those who listen slowly: a second of a busy scheduler.
 const KEPT: usize = 1024;
 
 /// An attempt that has begun.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Begun {
     /// Its job.
     pub job: Arc<ClaimedJob>,
@@ -55,9 +56,9 @@ pub struct UnderWay {
 
 #[derive(Debug, Default)]
 struct Attempts {
-    /// In the order in which they began. As many as the engine's bounds allow.
-    begun: BTreeMap<u64, Arc<Begun>>,
-    last: u64,
+    /// Each with how many began before it. As many as the engine's bounds allow.
+    begun: Numbered<(u64, Arc<Begun>)>,
+    next: u64,
 }
 
 impl Default for UnderWay {
@@ -69,12 +70,15 @@ impl Default for UnderWay {
 impl UnderWay {
     /// How many attempts are under way.
     pub fn count(&self) -> usize {
-        self.attempts().begun.len()
+        self.attempts().begun.count()
     }
 
     /// The attempts that are under way, the oldest first, at most so many.
     pub fn oldest(&self, most: usize) -> Vec<Arc<Begun>> {
-        self.attempts().begun.values().take(most).cloned().collect()
+        // Put in order here, where seldom anybody comes by, and not where they begin and end.
+        let mut begun: Vec<(u64, Arc<Begun>)> = self.attempts().begun.iter().cloned().collect();
+        begun.sort_unstable_by_key(|(before, _)| *before);
+        begun.into_iter().take(most).map(|(_, begun)| begun).collect()
     }
 
     /// Word of all that begins and ends from now on.
@@ -83,20 +87,18 @@ impl UnderWay {
     }
 
     /// An attempt begins.
-    pub(crate) fn begin(self: &Arc<Self>, begun: Begun) -> Entered {
-        let begun = Arc::new(begun);
+    pub(crate) fn begin(&self, begun: &Arc<Begun>) -> Entered<'_> {
         let number = {
             let mut attempts = self.attempts();
-            attempts.last += 1;
-            let number = attempts.last;
-            attempts.begun.insert(number, begun.clone());
-            number
+            let before = attempts.next;
+            attempts.next += 1;
+            attempts.begun.add((before, Arc::clone(begun)))
         };
         if self.is_watched() {
             // Whoever listened may be gone by now.
-            let _ = self.word.send(Word::Begun(begun.clone()));
+            let _ = self.word.send(Word::Begun(Arc::clone(begun)));
         }
-        Entered { under_way: Arc::clone(self), number, begun }
+        Entered { under_way: self, number }
     }
 
     /// An attempt has ended and is written.
@@ -116,14 +118,53 @@ impl UnderWay {
 }
 
 /// The place of an attempt that is under way; it is given up when this is dropped.
-pub(crate) struct Entered {
-    under_way: Arc<UnderWay>,
-    number: u64,
-    pub(crate) begun: Arc<Begun>,
+pub(crate) struct Entered<'a> {
+    under_way: &'a UnderWay,
+    number: usize,
 }
 
-impl Drop for Entered {
+impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        self.under_way.attempts().begun.remove(&self.number);
+        // What may be the last of it is dropped after the lock.
+        let begun = self.under_way.attempts().begun.remove(self.number);
+        drop(begun);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::Claim;
+    use store::conformance::World;
+
+    use super::*;
+    use crate::embedded::Embedded;
+
+    #[tokio::test]
+    async fn the_oldest_come_first_whoever_had_their_places_before() {
+        let backend = Embedded::new();
+        let world = World::new(&backend).await;
+        for name in ["a", "b", "c", "d"] {
+            world.put(name, world.minutely()).await;
+        }
+        let begun = |claim: Claim| {
+            let Claim { job, execution, .. } = claim;
+            Arc::new(Begun { job, execution, started_at: world.now, trace: None })
+        };
+        let begun: Vec<Arc<Begun>> = world.claim(0).await.into_iter().map(begun).collect();
+        let under_way = UnderWay::default();
+        let is_oldest = |expected: &[usize]| {
+            let oldest = under_way.oldest(expected.len());
+            oldest.len() == expected.len()
+                && oldest.iter().zip(expected).all(|(one, at)| Arc::ptr_eq(one, &begun[*at]))
+        };
+        let first = under_way.begin(&begun[0]);
+        let second = under_way.begin(&begun[1]);
+        let third = under_way.begin(&begun[2]);
+        drop((first, second));
+        let fourth = under_way.begin(&begun[3]);
+        assert!(under_way.count() == 2 && is_oldest(&[2, 3]) && is_oldest(&[2]));
+        drop((third, fourth));
+        assert!(under_way.count() == 0 && under_way.oldest(1).is_empty());
+        assert!(begun.iter().all(|begun| Arc::strong_count(begun) == 1), "nothing is kept");
     }
 }

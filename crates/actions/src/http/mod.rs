@@ -169,14 +169,15 @@ impl Http {
         mut hop: Hop,
         progress: &mut Progress,
     ) -> Result<Outcome, Fault> {
-        let began = self.clock.now();
+        // Only tokens have a use for it.
+        let began = applicant(request).map(|_| self.clock.now());
         let (mut redirects, mut is_renewed) = (0, false);
         loop {
             let token = self.token(request, &hop, progress).await?;
             let answer = self.send(order, request, &hop, token.as_deref(), progress).await?;
             progress.status = Some(answer.head.status);
-            if let (StatusCode::UNAUTHORIZED, false, Some(token), Some(who)) =
-                (answer.head.status, is_renewed, &token, applicant(request))
+            if let (StatusCode::UNAUTHORIZED, false, Some(token), Some(who), Some(began)) =
+                (answer.head.status, is_renewed, &token, applicant(request), began)
                 && self.tokens.give_up(who, token, began)
             {
                 is_renewed = true;
@@ -223,7 +224,7 @@ impl Http {
         let own = Own {
             user_agent: &self.user_agent,
             bearer: token.map(|token| &token.bearer),
-            now: self.clock.now(),
+            clock: &*self.clock,
         };
         let built = request::build(order, request, hop, &own)?;
         if request.authentication.is_some() {

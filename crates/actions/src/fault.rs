@@ -5,8 +5,6 @@
 
 use std::{error::Error, fmt, io, time::Duration};
 
-use hyper_util::client::legacy;
-
 use crate::settings::ActionSettings;
 
 /// What kind of fault, by its recorded name.
@@ -105,20 +103,7 @@ impl Fault {
     }
 
     /// What the client says when a request did not bring an answer. `limits` are those that it had.
-    pub(crate) fn of_request(error: &legacy::Error, limits: &ActionSettings) -> Self {
-        let Some(source) = error.source() else {
-            return Self::new(Kind::SendFailure, error.to_string());
-        };
-        if let Some(fault) = source.downcast_ref::<Self>() {
-            return fault.clone();
-        }
-        match source.downcast_ref::<hyper::Error>() {
-            Some(error) => Self::of_exchange(error, limits),
-            None => Self::new(Kind::SendFailure, root_cause(source)),
-        }
-    }
-
-    fn of_exchange(error: &hyper::Error, limits: &ActionSettings) -> Self {
+    pub(crate) fn of_exchange(error: &hyper::Error, limits: &ActionSettings) -> Self {
         if error.is_parse_too_large() {
             let (bytes, lines) = (limits.max_response_headers, limits.max_response_header_lines);
             let cause =

@@ -37,10 +37,10 @@
 //! # The way through
 //!
 //! [`Actions::run`](Runner::run) looks at the kind of call. For HTTP, `http` walks: `uri` reads the destination,
-//! `request` writes what is sent there, `dialer` resolves the name, asks `egress` whether the address may be called and
-//! connects, `connector` speaks TLS; `redirect` decides where to go on, `answer` reads what came back up to a limit,
-//! and `message` writes the sentence for the history; `oauth` gets the tokens of actions that need one. Everything that
-//! can go wrong on the way is a `Fault`.
+//! `request` writes what is sent there, `pool` has a `link` that was kept, or else `dialer` resolves the name, asks
+//! `egress` whether the address may be called and connects, and `connector` speaks TLS; `redirect` decides where to go on,
+//! `answer` reads what came back up to a limit, and `message` writes the sentence for the history; `oauth` gets the
+//! tokens of actions that need one. Everything that can go wrong on the way is a `Fault`.
 //! `storage_queue` writes its own request and sends it with the same client, and so does `service_bus` for the REST
 //! endpoint; for AMQP it keeps links, over connections of the same connector.
 //!

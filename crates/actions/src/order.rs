@@ -81,10 +81,21 @@ impl fmt::Display for Target {
 /// The storage queue messages of the old service carried `2015-09-10T00:00:00`; the HTTP header that says the same
 /// is not recorded, and is written the same way here.
 pub(crate) fn expected_time(at: Timestamp) -> String {
+    let mut text = String::with_capacity(EXPECTED_TIME);
+    write_expected_time(&mut text, at);
+    text
+}
+
+/// How long an [`expected_time`] is at most, but for years that need more than four digits.
+pub(crate) const EXPECTED_TIME: usize = "2016-03-30T20:39:52.6597062".len();
+
+/// Writes an [`expected_time`] at the end of a text.
+pub(crate) fn write_expected_time(text: &mut String, at: Timestamp) {
     // Ticks of 100 ns, rounded down: .NET knows nothing finer.
     let ticks = at.as_nanosecond().div_euclid(100);
     let (second, fraction) = (ticks.div_euclid(10_000_000), ticks.rem_euclid(10_000_000));
-    let mut text = Timestamp::from_second(second as i64).map_or_else(|_| at.to_string(), |at| at.to_string());
+    // Writing to a string does not fail.
+    let _ = write!(text, "{}", Timestamp::from_second(second as i64).unwrap_or(at));
     if text.ends_with('Z') {
         text.pop();
     }
@@ -92,7 +103,6 @@ pub(crate) fn expected_time(at: Timestamp) -> String {
         let _ = write!(text, ".{fraction:07}");
         text.truncate(text.trim_end_matches('0').len());
     }
-    text
 }
 
 #[cfg(test)]

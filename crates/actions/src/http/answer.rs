@@ -1,22 +1,15 @@
 //! Answers: reading a body of any length in a memory of fixed size.
 
-use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
-
-use super::{Limits, Progress};
+use super::{Limits, Progress, link::Body};
 use crate::fault::{Fault, Kind};
 
 /// Reads a body to its end and returns as much of its beginning as is kept.
 ///
 /// The end matters although it is not kept: an answer that breaks off is a failure, one that never ends is too, and
 /// only a connection that was read to the end can be used again.
-pub(crate) async fn read(
-    mut body: Incoming,
-    limits: &Limits,
-    progress: &mut Progress,
-) -> Result<Vec<u8>, Fault> {
+pub(crate) async fn read(mut body: Body, limits: &Limits, progress: &mut Progress) -> Result<Vec<u8>, Fault> {
     // A declared length is believed, if only to fail sooner.
-    if body.size_hint().lower() > limits.body {
+    if body.declared() > limits.body {
         return Err(too_large(limits.body));
     }
     let mut kept = Kept { beginning: Vec::new(), most: limits.kept };
@@ -48,9 +41,9 @@ impl Kept {
 
 /// Reads a body that nobody wants, if it is short: then its connection can be used again. Whether it works does not
 /// matter.
-pub(crate) async fn drain(mut body: Incoming, limit: u64) {
+pub(crate) async fn drain(mut body: Body, limit: u64) {
     let mut read = 0;
-    if body.size_hint().lower() > limit {
+    if body.declared() > limit {
         return;
     }
     while let Some(Ok(frame)) = body.frame().await {

@@ -6,10 +6,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use model::Secret;
 use model::certificate;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -17,18 +13,13 @@ use tokio::sync::OnceCell;
 
 use super::connector::Connector;
 use super::dialer::Dialer;
+use super::pool::Pool;
 use crate::fault::{Fault, Kind};
 use crate::settings::{ActionSettings, SettingsError};
 use crate::tls;
 
-/// A client of hyper's, with the connections that it keeps.
-pub(super) type Pool = Client<Connector, Full<Bytes>>;
-
 /// How many certificates have their connections kept; opening a file again costs some milliseconds.
 const KEPT: usize = 256;
-
-/// The most lines of headers that the client takes if it is told nothing.
-const CLIENTS_LINES: usize = 100;
 
 /// See the module.
 pub(super) struct Clients {
@@ -36,14 +27,15 @@ pub(super) struct Clients {
     /// By thumbprint, the last used first. Who comes while a file is being opened waits for it.
     known: Mutex<VecDeque<(String, Arc<OnceCell<Pool>>)>>,
     dialer: Arc<Dialer>,
-    settings: ActionSettings,
+    settings: Arc<ActionSettings>,
 }
 
 impl Clients {
-    pub(super) fn new(settings: ActionSettings, dialer: Arc<Dialer>) -> Result<Self, SettingsError> {
+    pub(super) fn new(settings: Arc<ActionSettings>, dialer: Arc<Dialer>) -> Result<Self, SettingsError> {
         let tls = tls::client_config(&settings.extra_roots)?;
         let connector = Connector::new(Arc::clone(&dialer), tls, settings.tls_timeout);
-        Ok(Self { nobody: pool(connector, &settings), known: Mutex::default(), dialer, settings })
+        let nobody = Pool::new(connector, Arc::clone(&settings));
+        Ok(Self { nobody, known: Mutex::default(), dialer, settings })
     }
 
     /// For requests without a certificate.
@@ -60,10 +52,10 @@ impl Clients {
     ) -> Result<Pool, Fault> {
         let place = self.place(thumbprint);
         let made = place.get_or_try_init(|| async {
-            let (pfx, password, settings) = (pfx.clone(), password.clone(), self.settings.clone());
-            let dialer = Arc::clone(&self.dialer);
+            let (pfx, password) = (pfx.clone(), password.clone());
+            let (dialer, settings) = (Arc::clone(&self.dialer), Arc::clone(&self.settings));
             // Opening the file is made slow on purpose, by whoever made it.
-            let opened = tokio::task::spawn_blocking(move || open(&pfx, &password, dialer, &settings)).await;
+            let opened = tokio::task::spawn_blocking(move || open(&pfx, &password, dialer, settings)).await;
             opened.unwrap_or_else(|_| Err("it cannot be opened".to_owned()))
         });
         let unusable = |cause| {
@@ -87,26 +79,12 @@ fn open(
     pfx: &Secret,
     password: &Secret,
     dialer: Arc<Dialer>,
-    settings: &ActionSettings,
+    settings: Arc<ActionSettings>,
 ) -> Result<Pool, String> {
     let identity = certificate::open(pfx, password).map_err(|fault| fault.to_string())?;
     let chain = identity.chain.into_iter().map(CertificateDer::from).collect();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(identity.key));
     let config =
         tls::client_config_of(&settings.extra_roots, chain, key).map_err(|error| error.to_string())?;
-    Ok(pool(Connector::new(dialer, config, settings.tls_timeout), settings))
-}
-
-fn pool(connector: Connector, settings: &ActionSettings) -> Pool {
-    let mut builder = Client::builder(TokioExecutor::new());
-    // The client's own number of lines costs no allocation; another one costs one a call.
-    if settings.max_response_header_lines != CLIENTS_LINES {
-        builder.http1_max_headers(settings.max_response_header_lines);
-    }
-    builder
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(settings.idle_timeout)
-        .pool_max_idle_per_host(settings.max_idle_per_host)
-        .http1_max_buf_size(settings.max_response_headers)
-        .build(connector)
+    Ok(Pool::new(Connector::new(dialer, config, settings.tls_timeout), settings))
 }

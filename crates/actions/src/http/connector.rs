@@ -2,19 +2,12 @@
 //!
 //! [`Dialer`] connects, if the egress guard lets it; here TLS is spoken where the scheme says so.
 
-use std::{
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use ::http::Uri;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
-use tower_service::Service;
 
 use super::{
     dialer::{Dialer, reason},
@@ -40,20 +33,10 @@ impl Connector {
     pub(crate) fn new(dialer: Arc<Dialer>, tls: ClientConfig, tls_timeout: Duration) -> Self {
         Self(Arc::new(Shared { dialer, tls: TlsConnector::from(Arc::new(tls)), tls_timeout }))
     }
-}
 
-impl Service<Uri> for Connector {
-    type Response = Stream;
-    type Error = Fault;
-    type Future = Pin<Box<dyn Future<Output = Result<Stream, Fault>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Fault>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let shared = Arc::clone(&self.0);
-        Box::pin(async move { shared.connect(&uri).await })
+    /// A connection to the host of a URI.
+    pub(crate) async fn connect(&self, uri: &Uri) -> Result<Stream, Fault> {
+        self.0.connect(uri).await
     }
 }
 

@@ -113,20 +113,36 @@ pub(crate) fn name(status: StatusCode) -> Cow<'static, str> {
 
 fn write_headers(message: &mut String, headers: &HeaderMap) {
     let end = message.len() + KEPT_HEADERS;
-    for name in headers.keys() {
-        let start = message.len();
-        write_name(message, name);
-        for (i, value) in headers.get_all(name).iter().enumerate() {
-            message.push_str(if i == 0 { ": " } else { ", " });
-            message.push_str(&String::from_utf8_lossy(value.as_bytes()));
+    let (mut start, mut last) = (message.len(), None);
+    // All values of a name come in a row.
+    for (name, value) in headers {
+        if last == Some(name) {
+            message.push_str(", ");
+        } else {
+            if last.is_some() && !end_line(message, start, end) {
+                return;
+            }
+            start = message.len();
+            write_name(message, name);
+            message.push_str(": ");
+            last = Some(name);
         }
-        message.push_str("\r\n");
-        if message.len() > end {
-            message.truncate(start);
-            message.push_str("…\r\n");
-            return;
-        }
+        message.push_str(&String::from_utf8_lossy(value.as_bytes()));
     }
+    if last.is_some() {
+        end_line(message, start, end);
+    }
+}
+
+/// Ends a line that began at `start`, or takes it away if it does not end before `end`. Says whether it fitted.
+fn end_line(message: &mut String, start: usize, end: usize) -> bool {
+    message.push_str("\r\n");
+    let fits = message.len() <= end;
+    if !fits {
+        message.truncate(start);
+        message.push_str("…\r\n");
+    }
+    fits
 }
 
 /// Writes a header's name the way servers do. The client tells us names in lower case only, so capitals are put where
@@ -161,12 +177,20 @@ fn write_body(message: &mut String, content_type: Option<&[u8]>, body: &[u8]) {
     if content_type.is_some_and(is_latin1) {
         message.extend(body.iter().copied().map(char::from).map(shown).take(KEPT_CHARACTERS));
     } else {
-        let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
-        message.extend(String::from_utf8_lossy(body).chars().map(shown).take(KEPT_CHARACTERS));
+        let body = String::from_utf8_lossy(body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body));
+        // Most bodies are short, and stay as they are.
+        if body.len() <= KEPT_CHARACTERS && !body.contains('\0') {
+            message.push_str(&body);
+        } else {
+            message.extend(body.chars().map(shown).take(KEPT_CHARACTERS));
+        }
     }
 }
 
 fn is_latin1(content_type: &[u8]) -> bool {
+    if !content_type.contains(&b';') {
+        return false;
+    }
     let content_type = content_type.to_ascii_lowercase();
     String::from_utf8_lossy(&content_type).split(';').skip(1).any(|parameter| {
         parameter.split_once('=').is_some_and(|(name, value)| {

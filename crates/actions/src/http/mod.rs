@@ -7,31 +7,26 @@ mod answer;
 mod clients;
 pub(crate) mod connector;
 pub(crate) mod dialer;
+mod link;
 pub(crate) mod message;
+mod pool;
 mod redirect;
 mod request;
 mod signed;
 mod stream;
 pub(crate) mod uri;
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ::http::{HeaderValue, Request, StatusCode, Uri, header, response::Parts};
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::{Response, body::Incoming};
-use hyper_util::client::legacy::connect::capture_connection;
 use model::{
     Clock, Outcome, Timestamp,
     action::{HttpAuthentication, HttpRequest},
 };
 
-use self::{
-    clients::{Clients, Pool},
-    dialer::Dialer,
-    redirect::Hop,
-    request::Own,
-};
+use self::{clients::Clients, dialer::Dialer, pool::Answer, redirect::Hop, request::Own};
 use crate::{
     fault::{Fault, Kind, seconds},
     oauth::{Applicant, Token, Tokens},
@@ -47,7 +42,7 @@ pub(crate) struct Http {
     clients: Clients,
     tokens: Tokens,
     user_agent: HeaderValue,
-    settings: ActionSettings,
+    settings: Arc<ActionSettings>,
     clock: Arc<dyn Clock>,
 }
 
@@ -112,7 +107,8 @@ impl Http {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
         let tokens = Tokens::new(settings.oauth.clone(), Arc::clone(&clock))?;
-        let clients = Clients::new(settings.clone(), Arc::clone(dialer))?;
+        let settings = Arc::new(settings);
+        let clients = Clients::new(Arc::clone(&settings), Arc::clone(dialer))?;
         Ok(Self { clients, tokens, user_agent, settings, clock })
     }
 
@@ -150,9 +146,8 @@ impl Http {
         request.headers_mut().insert(header::USER_AGENT, self.user_agent.clone());
         let mut progress = Progress::new(request.uri().clone());
         let exchange = async {
-            let answer = self.ask(self.clients.nobody(), request).await?;
-            progress.status = Some(answer.status());
-            let (head, body) = answer.into_parts();
+            let Answer { head, body } = self.clients.nobody().ask(request).await?;
+            progress.status = Some(head.status);
             let body = answer::read(body, &limits, &mut progress).await?;
             Ok((head, body))
         };
@@ -163,7 +158,7 @@ impl Http {
     }
 
     fn limits(&self) -> Limits {
-        let ActionSettings { timeout, max_response_body, .. } = self.settings;
+        let ActionSettings { timeout, max_response_body, .. } = *self.settings;
         Limits { timeout, body: max_response_body, kept: message::KEPT_BYTES }
     }
 
@@ -174,22 +169,23 @@ impl Http {
         mut hop: Hop,
         progress: &mut Progress,
     ) -> Result<Outcome, Fault> {
-        let began = self.clock.now();
+        // Only tokens have a use for it.
+        let began = applicant(request).map(|_| self.clock.now());
         let (mut redirects, mut is_renewed) = (0, false);
         loop {
             let token = self.token(request, &hop, progress).await?;
             let answer = self.send(order, request, &hop, token.as_deref(), progress).await?;
-            progress.status = Some(answer.status());
-            if let (StatusCode::UNAUTHORIZED, false, Some(token), Some(who)) =
-                (answer.status(), is_renewed, &token, applicant(request))
+            progress.status = Some(answer.head.status);
+            if let (StatusCode::UNAUTHORIZED, false, Some(token), Some(who), Some(began)) =
+                (answer.head.status, is_renewed, &token, applicant(request), began)
                 && self.tokens.give_up(who, token, began)
             {
                 is_renewed = true;
-                answer::drain(answer.into_body(), DRAINED).await;
+                answer::drain(answer.body, DRAINED).await;
                 *progress = Progress::new(hop.uri.clone());
                 continue;
             }
-            let Some(next) = hop.follow(answer.status(), answer.headers())? else {
+            let Some(next) = hop.follow(answer.head.status, &answer.head.headers)? else {
                 return self.read(answer, progress).await;
             };
             if redirects == self.settings.max_redirects {
@@ -197,7 +193,7 @@ impl Http {
                 return Err(Fault::too_many_redirects(cause));
             }
             redirects += 1;
-            answer::drain(answer.into_body(), DRAINED).await;
+            answer::drain(answer.body, DRAINED).await;
             *progress = Progress::new(next.uri.clone());
             hop = next;
         }
@@ -224,11 +220,11 @@ impl Http {
         hop: &Hop,
         token: Option<&Token>,
         progress: &mut Progress,
-    ) -> Result<Response<Incoming>, Fault> {
+    ) -> Result<Answer, Fault> {
         let own = Own {
             user_agent: &self.user_agent,
             bearer: token.map(|token| &token.bearer),
-            now: self.clock.now(),
+            clock: &*self.clock,
         };
         let built = request::build(order, request, hop, &own)?;
         if request.authentication.is_some() {
@@ -238,38 +234,14 @@ impl Http {
             // To another host a redirect takes nobody's certificate.
             Some(HttpAuthentication::ClientCertificate { pfx, password, thumbprint, .. }) if hop.trusted => {
                 let owner = self.clients.owner(thumbprint, pfx, password).await?;
-                self.ask(&owner, built).await
+                owner.ask(built).await
             }
-            _ => self.ask(self.clients.nobody(), built).await,
+            _ => self.clients.nobody().ask(built).await,
         }
     }
 
-    /// Sends a request and waits for the head of its answer.
-    async fn ask(&self, pool: &Pool, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Fault> {
-        let fault = |error| Fault::of_request(&error, &self.settings);
-        let limit = self.settings.answer_timeout;
-        // A limit that the whole call keeps anyway needs nobody to watch the connection.
-        if limit >= self.settings.timeout {
-            return pool.request(request).await.map_err(fault);
-        }
-        let mut connection = capture_connection(&mut request);
-        let mut answer = pin!(pool.request(request));
-        // The time runs from the connection on; until then others run.
-        tokio::select! {
-            ended = &mut answer => return ended.map_err(fault),
-            () = async { drop(connection.wait_for_connection_metadata().await) } => {}
-        }
-        match tokio::time::timeout(limit, answer).await {
-            Ok(ended) => ended.map_err(fault),
-            Err(_) => {
-                let cause = format!("connected, but no answer began within {}", seconds(limit));
-                Err(Fault::new(Kind::Timeout, cause))
-            }
-        }
-    }
-
-    async fn read(&self, answer: Response<Incoming>, progress: &mut Progress) -> Result<Outcome, Fault> {
-        let (head, body) = answer.into_parts();
+    async fn read(&self, answer: Answer, progress: &mut Progress) -> Result<Outcome, Fault> {
+        let Answer { head, body } = answer;
         let body = answer::read(body, &self.limits(), progress).await?;
         let mut outcome = message::answered(uri::host(&progress.uri), &head, &body);
         if let Some(credential) = &progress.credential {

@@ -9,14 +9,14 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
 use model::{
-    Timestamp,
+    Clock,
     action::{HttpAuthentication, HttpRequest},
 };
 
 use super::{redirect::Hop, signed};
 use crate::{
     fault::{Fault, Kind},
-    order::{Order, expected_time},
+    order::{EXPECTED_TIME, Order, write_expected_time},
 };
 
 static JOB_ID: HeaderName = HeaderName::from_static("x-ms-scheduler-jobid");
@@ -34,8 +34,8 @@ pub(crate) struct Own<'a> {
     pub(crate) user_agent: &'a HeaderValue,
     /// `Bearer …`, for actions that say who they are by a token.
     pub(crate) bearer: Option<&'a HeaderValue>,
-    /// When it is sent, for signatures.
-    pub(crate) now: Timestamp,
+    /// Says when it is sent, for signatures.
+    pub(crate) clock: &'a dyn Clock,
 }
 
 /// The request of a hop.
@@ -62,13 +62,9 @@ pub(crate) fn build(
     if hop.trusted {
         authenticate(&mut headers, action, hop, own.bearer)?;
     }
-    headers.insert(&JOB_ID, text(order.job)?);
-    headers.insert(&COLLECTION_ID, text(order.collection)?);
-    headers.insert(&EXPECTED_AT, text(&expected_time(order.expected_at))?);
     let mut tag = [0; 32];
     let tag = order.tag.simple().encode_lower(&mut tag);
-    headers.insert(&TAG, text(tag)?);
-    headers.insert(&REQUEST_ID, text(order.request_id.hyphenated().encode_lower(&mut [0; 36]))?);
+    introduce(&mut headers, order, tag)?;
     // Whoever sends one of their own has a trace of their own.
     if let Some(trace) = &order.trace
         && !headers.contains_key(&TRACEPARENT)
@@ -84,7 +80,7 @@ pub(crate) fn build(
     if let Some(HttpAuthentication::Hmac { secrets }) = &action.authentication
         && hop.trusted
     {
-        signed::sign(&mut headers, secrets, tag, own.now, &body)?;
+        signed::sign(&mut headers, secrets, tag, own.clock.now(), &body)?;
     }
     // The client writes the length of a body that there is. That there is none must be said where one is expected:
     // some servers answer 411 otherwise.
@@ -191,9 +187,40 @@ fn authenticate(
     Ok(())
 }
 
+/// Tells the called side what this is. The values lie in one piece of memory.
+fn introduce(headers: &mut HeaderMap, order: &Order<'_>, tag: &str) -> Result<(), Fault> {
+    let mut request_id = [0; 36];
+    let request_id: &str = order.request_id.hyphenated().encode_lower(&mut request_id);
+    let length = order.job.len() + order.collection.len() + EXPECTED_TIME + tag.len() + request_id.len();
+    // The time is written with a letter more, which is taken away again.
+    let mut values = String::with_capacity(length + 1);
+    let mut ends = [0; 5];
+    values.push_str(order.job);
+    ends[0] = values.len();
+    values.push_str(order.collection);
+    ends[1] = values.len();
+    write_expected_time(&mut values, order.expected_at);
+    ends[2] = values.len();
+    values.push_str(tag);
+    ends[3] = values.len();
+    values.push_str(request_id);
+    ends[4] = values.len();
+    let values = Bytes::from(values);
+    let mut start = 0;
+    for (name, end) in [&JOB_ID, &COLLECTION_ID, &EXPECTED_AT, &TAG, &REQUEST_ID].into_iter().zip(ends) {
+        let value = HeaderValue::from_maybe_shared(values.slice(start..end)).map_err(|_| unsendable())?;
+        headers.insert(name, value);
+        start = end;
+    }
+    Ok(())
+}
+
 fn text(text: &str) -> Result<HeaderValue, Fault> {
-    HeaderValue::from_bytes(text.as_bytes())
-        .map_err(|_| Fault::new(Kind::UnknownError, "a header of the scheduler's own cannot be sent"))
+    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| unsendable())
+}
+
+fn unsendable() -> Fault {
+    Fault::new(Kind::UnknownError, "a header of the scheduler's own cannot be sent")
 }
 
 #[cfg(test)]

@@ -7,10 +7,7 @@ use std::{
 };
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::{
-    client::legacy::connect::{Connected, Connection},
-    rt::TokioIo,
-};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
@@ -29,12 +26,6 @@ impl Stream {
 
     pub(crate) fn tls(stream: TlsStream<TcpStream>) -> Self {
         Self::Tls(Box::new(TokioIo::new(stream)))
-    }
-}
-
-impl Connection for Stream {
-    fn connected(&self) -> Connected {
-        Connected::new()
     }
 }
 

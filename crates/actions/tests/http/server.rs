@@ -9,7 +9,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{Notify, watch},
     task::JoinHandle,
 };
 use tokio_rustls::TlsAcceptor;
@@ -60,6 +60,8 @@ pub(crate) enum Reply {
     Hang(Vec<u8>),
     /// Sends something, then pieces of something else for ever, as fast as they are taken.
     Endless(Vec<u8>, Vec<u8>),
+    /// Answers and waits for a sign; then it sends something that nobody asked for, and hangs up.
+    Unasked(Vec<u8>, Arc<Notify>, Vec<u8>),
     /// Sends something, then bytes one by one with a pause after each, and waits for the next request.
     Drip(Vec<u8>, Vec<u8>, Duration),
 }
@@ -158,7 +160,13 @@ impl Server {
 
     /// Waits until all connections are closed.
     pub(crate) async fn all_closed(&self) -> Counts {
-        *self.shared.counts.subscribe().wait_for(|counts| counts.open == 0).await.expect("the server lives")
+        self.closed_but(0).await
+    }
+
+    /// Waits until no more than so many connections are open.
+    pub(crate) async fn closed_but(&self, most: usize) -> Counts {
+        let mut news = self.shared.counts.subscribe();
+        *news.wait_for(|counts| counts.open <= most).await.expect("the server lives")
     }
 }
 
@@ -219,6 +227,13 @@ async fn talk<S: AsyncRead + AsyncWrite + Unpin>(
             Reply::Reset(bytes) => {
                 send(&mut stream, &bytes, shared).await;
                 make_reset(&stream);
+                return;
+            }
+            Reply::Unasked(bytes, sign, more) => {
+                send(&mut stream, &bytes, shared).await;
+                sign.notified().await;
+                send(&mut stream, &more, shared).await;
+                let _ = stream.shutdown().await;
                 return;
             }
             Reply::Hang(bytes) => send(&mut stream, &bytes, shared).await,

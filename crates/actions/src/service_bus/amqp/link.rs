@@ -22,7 +22,6 @@ use hyper_util::rt::TokioIo;
 use model::{Clock, Uuid, action::SharedAccessKey};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tower_service::Service as _;
 
 use super::refused;
 use crate::{
@@ -81,11 +80,11 @@ struct Claims {
 impl Link {
     /// Connects, logs in and attaches.
     pub(crate) async fn open(
-        mut connector: Connector,
+        connector: &Connector,
         to: &Destination,
         clock: &dyn Clock,
     ) -> Result<(Self, Hold), Failure> {
-        let stream = connector.call(guarded(&to.endpoint)?).await?;
+        let stream = connector.connect(&guarded(&to.endpoint)?).await?;
         let profile = match (&to.key, to.login) {
             (Some(key), Login::Plain) => SaslProfile::from((key.name.as_str(), key.key.expose())),
             _ => SaslProfile::Anonymous,

@@ -206,7 +206,7 @@ impl Way {
 /// The keeper: opens a link, hands it out, and holds what it hangs on until it ends, or its way does.
 async fn keep(way: Arc<Way>, opened: oneshot::Sender<Result<Link, Failure>>) {
     let (to, limits, clock) = (way.to.clone(), way.limits, Arc::clone(&way.clock));
-    let open = Link::open(way.connector.clone(), &to, &*clock);
+    let open = Link::open(&way.connector, &to, &*clock);
     let ended = timeout(limits.timeout, open).await.unwrap_or_else(|_| {
         let cause = format!("the other side did not open the link within {}", seconds(limits.timeout));
         Err(Fault::new(Kind::Timeout, cause).into())

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use store::TrialGround;
 
 use super::report::{Line, Spread};
-use super::served::{Call, Connection, Crew, Measure, Served};
+use super::served::{Call, Connection, Crew, Kept, Measure, Served};
 use super::usage::{self, Usage};
 
 const VERSION: &str = "api-version=2016-03-01";
@@ -59,7 +59,7 @@ pub(super) async fn api(extent: Extent) -> anyhow::Result<Vec<Line>> {
 
 async fn measure(extent: &Extent, database: Option<&str>) -> anyhow::Result<Vec<Line>> {
     let &Extent { jobs, connections, calls, pages, .. } = extent;
-    let served = Served::start(database)?;
+    let served = Served::start(database.map_or(Kept::Alone, Kept::On))?;
     let mut crew = Crew::connect(served.address, connections).await?;
     let mut alone = Connection::open(served.address).await?;
 

@@ -9,15 +9,16 @@ use store::{Key, Keyring};
 
 use super::lead;
 use super::report::{Line, Spread};
+use super::served::{Kept, Served};
 use super::target::{Arrival, Target};
-use super::usage::{self, Process, Usage};
+use super::usage::{self, Usage};
 use super::world::World;
 
 /// What is due on top: so many a second.
 const RATE: u32 = 100;
 
-/// The process is watched right after its start, when it looks around, then while it only waits, and at last while a few
-/// jobs are due: for a third, the whole and a third of `seconds`.
+/// A server with all these jobs is watched right after its start, when it looks around, and then while it only waits: for a
+/// third and the whole of `seconds`. At last a few jobs are due for another third, in a process that knows when they arrive.
 pub(super) async fn idle(jobs: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
     let third = seconds / 3;
     let empty = {
@@ -31,43 +32,46 @@ pub(super) async fn idle(jobs: u32, seconds: u32) -> anyhow::Result<Vec<Line>> {
 
     let folder = tempfile::tempdir()?;
     let nobody = Target::start().await?.address;
-    let keyring = Keyring::new(Key::generate()?, []);
+    let key = Key::generate()?;
+    let keyring = Keyring::new(key.clone(), []);
     let written = {
         let world = World::open_with(folder.path(), keyring.clone())?;
         world.store_idle(jobs, nobody).await?
     };
-    let opening = SystemClock.now();
+    // Another process: this one has just written them all, and its memory tells of that.
+    let starting = SystemClock.now();
+    let served = Served::start(Kept::In(folder.path(), &key))?;
+    let started = starting.duration_until(SystemClock.now()).as_secs_f64();
+    let after_start = cpu_during(&served, third).await;
+    let steady = cpu_during(&served, seconds).await;
+    let memory = usage::memory(served.process());
+    drop(served);
     let world = World::open_with(folder.path(), keyring)?;
     let engine = world.run()?;
-    let opened = opening.duration_until(SystemClock.now()).as_secs_f64();
-    let after_start = cpu_during(third).await;
-    let steady = cpu_during(seconds).await;
-    let memory = usage::memory(Process::Own);
     let full = trickle(&world, third).await?;
     engine.stop().await;
 
     Ok(vec![
         Line::new("jobs stored", f64::from(jobs), ""),
         Line::new("jobs written a second", written, "1/s"),
-        Line::new("from opening to watching the clock", opened * 1e3, "ms"),
+        Line::new("from starting the server to its ready line", started * 1e3, "ms"),
         Line::new(format!("CPU in the {third} seconds after that"), after_start * 100.0, "% of a core"),
         Line::new(format!("CPU in the {seconds} seconds after those"), steady * 100.0, "% of a core"),
-        Line::new("memory then", memory, "MB"),
+        Line::new("memory of the server then", memory, "MB"),
         Line::new("lateness p50 at 100 a second", full.at(0.5), "ms"),
         Line::new("lateness p99 at 100 a second", full.at(0.99), "ms"),
         Line::new("lateness max at 100 a second", full.at(1.0), "ms"),
         Line::new("lateness p50 with an empty store", empty.at(0.5), "ms"),
         Line::new("lateness p99 with an empty store", empty.at(0.99), "ms"),
         Line::new("lateness max with an empty store", empty.at(1.0), "ms"),
-        Line::new("peak memory, writing included", usage::peak_memory(Process::Own), "MB"),
     ])
 }
 
-/// The part of a core that this process used while nothing was due.
-async fn cpu_during(seconds: u32) -> f64 {
-    let before = Usage::of(Process::Own).cpu;
+/// The part of a core that a server used while nothing was due.
+async fn cpu_during(served: &Served, seconds: u32) -> f64 {
+    let before = Usage::of(served.process()).cpu;
     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-    (Usage::of(Process::Own).cpu - before) / f64::from(seconds)
+    (Usage::of(served.process()).cpu - before) / f64::from(seconds)
 }
 
 /// Lets a few jobs fire, evenly; how late they were.

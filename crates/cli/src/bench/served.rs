@@ -5,6 +5,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,16 +28,26 @@ use super::report::Spread;
 use super::usage::Process;
 use crate::progress::Progress;
 
-/// A server of this binary; it ends with this, and its data too.
+/// A server of this binary; it ends with this, and data of its own too.
 pub(super) struct Served {
     process: Child,
     pub(super) address: SocketAddr,
     _data: TempDir,
 }
 
+/// Where a server keeps its jobs.
+pub(super) enum Kept<'a> {
+    /// In a store of its own.
+    Alone,
+    /// In a store that is there already, sealed with a key.
+    In(&'a Path, &'a Key),
+    /// In a PostgreSQL database.
+    On(&'a str),
+}
+
 impl Served {
-    /// Starts one, on a PostgreSQL database where there is one, and on a file otherwise.
-    pub(super) fn start(database: Option<&str>) -> anyhow::Result<Self> {
+    /// Starts one, and waits until it is ready.
+    pub(super) fn start(kept: Kept<'_>) -> anyhow::Result<Self> {
         let data = tempfile::tempdir()?;
         let binary = std::env::current_exe().context("this binary cannot be found")?;
         let mut command = Command::new(binary);
@@ -47,11 +58,14 @@ impl Served {
         }
         let unbounded = u32::MAX.to_string();
         command.args(["serve", "--listen", "127.0.0.1:0"]);
-        match database {
-            Some(url) => {
+        match kept {
+            Kept::Alone => command.arg("--data").arg(data.path()),
+            Kept::In(folder, key) => {
+                command.arg("--data").arg(folder).env("PUNCTUAL_SECRETS_KEY", key.text())
+            }
+            Kept::On(url) => {
                 command.args(["--database", url]).env("PUNCTUAL_SECRETS_KEY", Key::generate()?.text())
             }
-            None => command.arg("--data").arg(data.path()),
         };
         let mut process = command
             .envs([("PUNCTUAL_API_READS", &unbounded), ("PUNCTUAL_API_WRITES", &unbounded)])

@@ -109,7 +109,7 @@ impl New {
 /// Writes executions; their numbers.
 pub(super) fn insert<'n>(work: &mut Work<'_>, new: impl Iterator<Item = &'n New>) -> Outcome<RangeFrom<i64>> {
     static ROWS: Insert<12> = insert!(
-        "INTO executions (job_id, generation, tag, number, due_at, cause, ahead, depth, attempt, wake_at, started_at, \
+        "OR FAIL INTO executions (job_id, generation, tag, number, due_at, cause, ahead, depth, attempt, wake_at, started_at, \
          claimed)"
     );
     let at_hand = &mut *work.at_hand;

@@ -41,7 +41,7 @@ impl New {
 /// Writes entries, and counts them.
 pub(super) fn insert(work: &mut Work<'_>, entries: &[New]) -> Outcome<()> {
     static ROWS: Insert<9> = insert!(
-        "INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message)"
+        "OR FAIL INTO history (job_id, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message)"
     );
     let last = ROWS.run(work.db, entries.iter().map(|new| Ok(new.row())))?;
     let serials = last + 1 - entries.len() as i64..;

@@ -22,7 +22,7 @@ use crate::{LedgerQuery, StoredLedger};
 /// Writes entries, each of a collection, and counts them.
 pub(super) fn insert(work: &mut Work<'_>, entries: &[(i64, LedgerEntry)]) -> Outcome<()> {
     static ROWS: Insert<12> = insert!(
-        "INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, started_at, \
+        "OR FAIL INTO ledger (job_id, collection_id, due_at, due_until, occurrences, number, cause, fate, reason, started_at, \
          ended_at, tag)"
     );
     let last = ROWS.run(work.db, entries.iter().map(row))?;

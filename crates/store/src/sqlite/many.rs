@@ -54,6 +54,9 @@ pub(super) struct Insert<const WIDTH: usize> {
 }
 
 /// What follows `INSERT`, `INTO a_table (a, b)` with its columns, for [`Insert`].
+///
+/// With `OR FAIL`, SQLite does not copy every page before it changes it, to be able to take back a part of the statement;
+/// where one fails, the whole change is taken back anyway.
 macro_rules! insert {
     ($into:literal) => {
         $crate::sqlite::many::Insert::new(

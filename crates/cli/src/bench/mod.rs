@@ -58,8 +58,11 @@ enum What {
         /// For how long
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
         seconds: u32,
+        /// How often it is measured
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        rounds: u32,
         #[command(flatten)]
-        repeats: Repeats<1>,
+        beside: Beside,
     },
     /// All at the same instant
     #[command(
@@ -69,8 +72,11 @@ enum What {
         /// How many
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         jobs: u32,
+        /// How often it is measured
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        rounds: u32,
         #[command(flatten)]
-        repeats: Repeats<3>,
+        beside: Beside,
     },
     /// A restart with jobs that became due meanwhile, half of them claimed by a process that died
     #[command(after_help = "Examples:\n  punctual bench recover --jobs 200 --rounds 1")]
@@ -155,15 +161,12 @@ enum What {
     },
 }
 
-/// How often something is measured, and what lies beside it.
+/// What lies beside what is measured.
 #[derive(Debug, Args)]
-struct Repeats<const ROUNDS: u32> {
+struct Beside {
     /// Jobs beside them that are not due
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     stored: u32,
-    /// How often it is measured
-    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: u32,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -174,11 +177,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let runtime = runtime.enable_all().build().context("cannot start")?;
     let lines = runtime.block_on(async {
         match &options.what {
-            &What::Steady { rate, seconds, repeats: Repeats { stored, rounds } } => {
+            &What::Steady { rate, seconds, rounds, beside: Beside { stored } } => {
                 let jobs = rate.saturating_mul(seconds);
                 fired(fired::Extent { shape: Shape::Steady { rate }, jobs, stored, rounds }).await
             }
-            &What::Herd { jobs, repeats: Repeats { stored, rounds } } => {
+            &What::Herd { jobs, rounds, beside: Beside { stored } } => {
                 fired(fired::Extent { shape: Shape::Herd, jobs, stored, rounds }).await
             }
             &What::Recover { jobs, rounds } => recover(jobs, rounds).await,

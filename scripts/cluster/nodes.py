@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -19,9 +20,14 @@ KEY = "punctual1_" + "A" * 43
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody uses, below those that the machine gives to connections: those may be gone a moment later."""
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.SystemRandom().randrange(15_000, 32_000)))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
 
 
 class Node:

@@ -309,6 +309,40 @@ async fn a_silent_host_does_not_hide_those_after_it() {
     taking.abort();
 }
 
+/// A node starts while no host can be used. With several of them one may take over; a single one is told of at once.
+#[tokio::test]
+async fn a_start_waits_until_one_of_several_hosts_takes_over() {
+    const REFUSED: u32 = 4;
+    with!(backend);
+    let server: tokio_postgres::Config = backend.url().parse().expect("a URL");
+    let address = format!("127.0.0.1:{}", server.get_ports()[0]);
+    let door = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = door.local_addr().expect("an address").port();
+    let behind = address.clone();
+    let opening = tokio::spawn(async move {
+        let mut taken = 0;
+        while let Ok((mut connection, _)) = door.accept().await {
+            taken += 1;
+            if taken <= REFUSED {
+                continue;
+            }
+            let behind = behind.clone();
+            tokio::spawn(async move {
+                let mut server = tokio::net::TcpStream::connect(behind).await?;
+                tokio::io::copy_bidirectional(&mut connection, &mut server).await
+            });
+        }
+    });
+    let clock = Arc::new(Stopped("2027-01-01T00:00:00Z".parse().expect("an instant")));
+    let alone = backend.url().replace(&address, &format!("127.0.0.1:{port}"));
+    let answer = backend.node_at(alone, "a", clock.clone()).await.map(|_| "it opens");
+    assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
+    let both = backend.url().replace(&address, &format!("127.0.0.1:{port},127.0.0.1:{port}"));
+    let store = backend.node_at(both, "a", clock).await.expect("the store opens");
+    store.check().await.expect("it answers");
+    opening.abort();
+}
+
 #[tokio::test]
 async fn the_claims_of_a_node_that_is_gone_are_taken_over() {
     with!(backend);

@@ -49,7 +49,7 @@ const IDLE: u32 = 3_000;
 #[derive(Clone)]
 pub(super) struct Address {
     config: tokio_postgres::Config,
-    hosts: Hosts,
+    pub(super) hosts: Hosts,
     /// For messages: without the password.
     pub(super) place: String,
 }

@@ -44,6 +44,11 @@ impl Hosts {
         Self { each: each_host(config).into(), tls, last: Arc::default() }
     }
 
+    /// Whether one can take over from another.
+    pub(super) fn are_several(&self) -> bool {
+        self.each.len() > 1
+    }
+
     /// A connection to the first that can be used.
     pub(super) async fn connect_for(&self, purpose: TargetSessionAttrs) -> Connected {
         let first = self.last.load(Ordering::Relaxed);

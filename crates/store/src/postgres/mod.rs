@@ -182,6 +182,10 @@ impl PostgresStore {
     /// How often a start is tried again while other nodes start too.
     const STARTS: u32 = 20;
 
+    /// How long a start waits where a database has several hosts and none can be used: one of them may be taking over from
+    /// another. Of a single host it is told at once that it is away.
+    const TAKE_OVER: Duration = Duration::from_secs(60);
+
     /// Opens a database, brings its schema up to date, and joins the others.
     ///
     /// A node of the same name that was there before has lost its lease at once: what it had claimed can be claimed
@@ -211,13 +215,24 @@ impl PostgresStore {
             maintained: Mutex::default(),
             troubled: AtomicBool::new(false),
         });
-        let mut tries = 0;
+        let (began, mut tries, mut waits) = (tokio::time::Instant::now(), 0, false);
         while let Err(fault) = start(&shared).await {
-            tries += 1;
-            if fault.kind() != Kind::Conflict || tries > Self::STARTS {
-                return Err(fault.tell(&shared.address.place));
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            let kind = fault.kind();
+            let error = fault.tell(&shared.address.place);
+            let nap = match kind {
+                Kind::Conflict if tries < Self::STARTS => {
+                    tries += 1;
+                    Duration::from_millis(100)
+                }
+                Kind::Away if shared.address.hosts.are_several() && began.elapsed() < Self::TAKE_OVER => {
+                    if !std::mem::replace(&mut waits, true) {
+                        tracing::warn!(%error, "no host of the database can be used; waiting for one to take over");
+                    }
+                    Duration::from_millis(500)
+                }
+                _ => return Err(error),
+            };
+            tokio::time::sleep(nap).await;
         }
         let pulse = Arc::new(Pulse(tokio::spawn(pulse::run(Arc::clone(&shared))).abort_handle()));
         Ok(Self { shared, pulse, behalf: Behalf::default() })

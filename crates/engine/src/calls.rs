@@ -14,6 +14,7 @@ use store::{Attempted, Claim, ClaimedJob, ExecutionId, Ticket};
 use tokio::sync::mpsc;
 use tokio::task::coop;
 use tokio_util::task::TaskTracker;
+use tracing::trace;
 use uuid::Uuid;
 
 use crate::lanes::{Bounds, Lanes, Place};
@@ -150,6 +151,7 @@ impl Caller {
         let beginning = Arc::make_mut(&mut begun);
         beginning.started_at = started_at;
         beginning.trace = self.traces.map(|traces| call_span(traces, beginning.execution.tag, request_id));
+        trace!(job = begun.job.name, execution = %begun.execution.tag.simple(), "a call begins");
         let entered = self.under_way.begin(&begun);
         self.numbers.begin(&collection, &begun);
         // A call that panics is a failed attempt, not a lost one.

@@ -126,10 +126,7 @@ pub(super) fn insert<'n>(work: &mut Work<'_>, new: impl Iterator<Item = &'n New>
 
 /// Removes an execution that is done with.
 pub(super) fn delete(work: &mut Work<'_>, id: i64) -> Outcome<()> {
-    work.db.prepare_cached("DELETE FROM executions WHERE id = ?1")?.execute(params![id])?;
-    work.tickets.forget(id);
-    work.at_hand.let_go(id);
-    Ok(())
+    delete_many(work, &[id])
 }
 
 /// Removes executions that are done with, given in order: those that were claimed together are often done together, and

@@ -1,10 +1,9 @@
 //! The dispatcher: holds what is claimed until its instant, then fires it.
 //!
 //! It sleeps until the soonest claim, at most a short nap at a time: clocks are set and machines are suspended, and whoever
-//! sleeps an hour in one piece wakes up wrong. An [`Alarm`] ends the last of them on the instant. What is due goes to [`Calls`].
+//! sleeps an hour in one piece wakes up wrong. An [`Alarm`] ends them on the instant. What is due goes to [`Calls`].
 
 use std::collections::{BTreeMap, VecDeque};
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,11 +54,7 @@ impl Dispatcher {
             timer.add(place, Call::new(claim, numbers));
         };
         let mut timer = Timer::default();
-        let alarm = if clock.is_of_the_machine() { Alarm::start() } else { None };
-        let rung = async || match &alarm {
-            Some(alarm) => alarm.rung().await,
-            None => pending().await,
-        };
+        let mut alarm = if clock.is_of_the_machine() { Alarm::start() } else { None };
         loop {
             beat.beat();
             let now = clock.now();
@@ -68,19 +63,19 @@ impl Dispatcher {
             }
             numbers.waiting.set(timer.count);
             let nap = timer.next_at().map_or(longest_nap, |at| until(now, at).min(longest_nap));
-            if let Some(alarm) = &alarm
-                && nap < longest_nap
-            {
-                alarm.set(nap);
-            }
+            let time_is_up = async {
+                match &mut alarm {
+                    Some(alarm) if alarm.set(nap) => alarm.rung().await,
+                    _ => sleep(nap).await,
+                }
+            };
             tokio::select! {
                 () = stop.cancelled() => break,
-                () = rung() => {}
+                () = time_is_up => {}
                 claim = claims.recv() => match claim {
                     Some(claim) => wait(claim, &mut timer),
                     None => break,
                 },
-                () = sleep(nap) => {}
             }
             // Take what else is there before looking at the clock again: one pass for many.
             while let Ok(claim) = claims.try_recv() {

@@ -22,7 +22,7 @@ const READER_CACHE: i64 = 4 * 1024;
 
 /// Pages in the write-ahead log after which the writer himself works into the file what `checkpoints` has left, which
 /// is little. Everybody waits for that, so it shall be seldom; but reading gets slower with the length of the log.
-const LONGEST_LOG: i64 = 4_000;
+const LONGEST_LOG: i64 = 16_000;
 
 /// Bytes to which the write-ahead log is cut after it grew, for instance during a backup.
 const LOG_LIMIT: i64 = 64 * 1024 * 1024;

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::bare::HttpClient;
 use super::target::{Arrival, Target};
+use super::usage::{Process, Usage};
 
 /// How many calls are under way at a time: as many as the scheduler makes to one target.
 pub(super) const CONCURRENCY: usize = 100;
@@ -25,6 +26,8 @@ pub(super) struct Ceiling {
     pub(super) arrivals: Vec<Arrival>,
     /// Calls a second, until the last was answered.
     pub(super) rate: f64,
+    /// Seconds of CPU for each call, the target's included.
+    pub(super) cpu: f64,
 }
 
 /// Makes one call for each instant: when it comes, and if that has passed already, as soon as there is room.
@@ -32,10 +35,13 @@ pub(super) async fn reach(target: &Target, dues: &[Timestamp]) -> anyhow::Result
     let client = HttpClient::new(target.address, target.first()?, None)?;
     // Connections are made before anything counts.
     make(&client, target, &vec![SystemClock.now(); 10 * CONCURRENCY]).await?;
+    let before = Usage::of(Process::Own);
     let began = dues.first().copied().unwrap_or_else(|| SystemClock.now());
     make(&client, target, dues).await?;
     let seconds = began.duration_until(SystemClock.now()).as_secs_f64();
-    Ok(Ceiling { arrivals: target.all().await, rate: dues.len() as f64 / seconds.max(1e-6) })
+    let calls = dues.len() as f64;
+    let cpu = (Usage::of(Process::Own) - before).cpu / calls.max(1.0);
+    Ok(Ceiling { arrivals: target.all().await, rate: calls / seconds.max(1e-6), cpu })
 }
 
 async fn make(client: &HttpClient, target: &Target, dues: &[Timestamp]) -> anyhow::Result<()> {

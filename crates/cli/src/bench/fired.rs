@@ -13,7 +13,7 @@ use model::{Clock, Timestamp};
 
 use super::ceiling::{self, Ceiling};
 use super::report::{self, Line, Spread};
-use super::stalls::{Stall, Watch};
+use super::stalls::{Seen, Stall, Watch};
 use super::target::{Arrival, Target};
 use super::usage::{self, Process, Usage};
 use super::world::World;
@@ -86,11 +86,9 @@ pub(super) async fn fired(extent: Extent) -> anyhow::Result<Vec<Line>> {
         if fates.values().sum::<u64>() != settled {
             bail!("the ledger does not account for all {settled} occurrences: {fates:?}");
         }
-        let before = Usage::of(Process::Own);
-        let calls = shape.ceiling(jobs);
-        let ceiling = ceiling::reach(&target, &shape.dues(SystemClock.now() + ceiling::LEAD, calls)?).await?;
-        let used = Usage::of(Process::Own) - before;
-        measured.push(lines(&extent, &fired, &ceiling, used.cpu / f64::from(calls)));
+        let dues = shape.dues(SystemClock.now() + ceiling::LEAD, shape.ceiling(jobs))?;
+        let ceiling = ceiling::reach(&target, &dues).await?;
+        measured.push(lines(&extent, &fired, &ceiling));
     }
     engine.stop().await;
     let mut lines = report::over(measured);
@@ -125,11 +123,13 @@ async fn fire(world: &World, target: &Target, shape: Shape, jobs: u32, pace: f64
     let arrivals = target.all().await;
     world.until_settled().await?;
     let settled = SystemClock.now();
-    let used = Usage::of(Process::Own) - before;
-    Ok(Fired { written, begin, arrivals, settled, used, stalls: watch.end() })
+    let mut used = Usage::of(Process::Own) - before;
+    let Seen { stalls, cpu } = watch.end();
+    used.cpu -= cpu;
+    Ok(Fired { written, begin, arrivals, settled, used, stalls })
 }
 
-fn lines(extent: &Extent, fired: &Fired, ceiling: &Ceiling, bare_cpu: f64) -> Vec<Line> {
+fn lines(extent: &Extent, fired: &Fired, ceiling: &Ceiling) -> Vec<Line> {
     let jobs = f64::from(extent.jobs);
     let a_second = |until: Timestamp| jobs / fired.begin.duration_until(until).as_secs_f64().max(1e-3);
     let last = fired.arrivals.iter().map(|arrival| arrival.at).max().unwrap_or(fired.begin);
@@ -151,7 +151,7 @@ fn lines(extent: &Extent, fired: &Fired, ceiling: &Ceiling, bare_cpu: f64) -> Ve
         Line::new("stalls of the machine", fired.stalls.len() as f64, ""),
         Line::new("longest stall", longest, "ms"),
         Line::new("CPU per occurrence, target included", fired.used.cpu / jobs * 1e6, "µs"),
-        Line::new("CPU of a bare call, target included", bare_cpu * 1e6, "µs"),
+        Line::new("CPU of a bare call, target included", ceiling.cpu * 1e6, "µs"),
         Line::new("bytes written per occurrence", fired.used.written / jobs, "B"),
     ]);
     if let Some(allocations) = fired.used.allocations {

@@ -3,13 +3,15 @@
 //! A thread that does nothing but sleep a millisecond at a time notes when it was woken much too late. What is late at such
 //! a moment is late because nobody ran, on a machine that others share more than anywhere else.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use engine::SystemClock;
 use model::{Clock, Timestamp};
+
+use super::usage;
 
 const NAP: Duration = Duration::from_millis(1);
 
@@ -32,33 +34,41 @@ impl Stall {
 /// Watches for stalls from its start to its end.
 pub(super) struct Watch {
     over: Arc<AtomicBool>,
-    stalls: Arc<Mutex<Vec<Stall>>>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<Seen>,
+}
+
+/// What was seen of the machine.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) stalls: Vec<Stall>,
+    /// Seconds of CPU that watching took: a thousand naps a second are as much as a hundred calls, and none of a
+    /// scheduler's.
+    pub(super) cpu: f64,
 }
 
 impl Watch {
     pub(super) fn start() -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let stalls = Arc::new(Mutex::new(Vec::new()));
-        let (ends, noted) = (over.clone(), stalls.clone());
+        let ends = over.clone();
         let thread = std::thread::spawn(move || {
+            let mut stalls = Vec::new();
             while !ends.load(Ordering::Relaxed) {
                 let from = SystemClock.now();
                 std::thread::sleep(NAP);
                 let to = SystemClock.now();
                 if Duration::try_from(from.duration_until(to)).is_ok_and(|slept| slept > NAP + STALL) {
-                    noted.lock().unwrap_or_else(PoisonError::into_inner).push(Stall { from, to });
+                    stalls.push(Stall { from, to });
                 }
             }
+            Seen { stalls, cpu: usage::thread_cpu() }
         });
-        Self { over, stalls, thread }
+        Self { over, thread }
     }
 
-    /// The stalls of all the time since the start.
-    pub(super) fn end(self) -> Vec<Stall> {
+    /// What was seen since the start.
+    pub(super) fn end(self) -> Seen {
         self.over.store(true, Ordering::Relaxed);
-        // It cannot panic; and if it did, it has noted what it saw.
-        let _ = self.thread.join();
-        std::mem::take(&mut self.stalls.lock().unwrap_or_else(PoisonError::into_inner))
+        // It cannot panic.
+        self.thread.join().unwrap_or_default()
     }
 }

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::ops::Sub;
 
+use rustix::time::ClockId;
+
 #[cfg(feature = "count-allocations")]
 #[global_allocator]
 static ALLOCATOR: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::INSTRUMENTED_SYSTEM;
@@ -69,7 +71,16 @@ impl Sub for Usage {
 
 /// To the nanosecond.
 fn own_cpu() -> f64 {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    spent(ClockId::ProcessCPUTime)
+}
+
+/// What the calling thread has used, in seconds.
+pub(super) fn thread_cpu() -> f64 {
+    spent(ClockId::ThreadCPUTime)
+}
+
+fn spent(clock: ClockId) -> f64 {
+    let spent = rustix::time::clock_gettime(clock);
     spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
 }
 

@@ -191,7 +191,8 @@ impl Claiming<'_> {
         let mut moved = Moved::default();
         let (mut new, mut claimed_jobs) = (Vec::new(), Vec::new());
         let (mut planned, mut comes_again) = (self.claims.len(), false);
-        for DueJob { row, shard, ahead, due_at } in &rows {
+        for (at, DueJob { row, shard, ahead, due_at }) in rows.iter().enumerate() {
+            breathe(at).await;
             let decided = texts.with(work, row, |known| {
                 let busy = match known.job.definition.overlap {
                     Overlap::Allow => Busy::default(),
@@ -242,6 +243,14 @@ impl Claiming<'_> {
         }
         settle::come_to_rest(work, moved.resting.iter().map(|row| (row, self.now))).await?;
         Ok(comes_again)
+    }
+}
+
+/// Lets others go first now and then: to read the definitions of a thousand jobs takes ten milliseconds, and the thread that
+/// does may be the one that would hear the alarm of what is due meanwhile.
+async fn breathe(at: usize) {
+    if at % 8 == 7 {
+        tokio::task::yield_now().await;
     }
 }
 
@@ -341,7 +350,9 @@ async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, most: usize) -> Outcome<Vec
         if room == 0 {
             break;
         }
-        for row in work.query(&sql, &[&ahead, &ticks(reach.end(ahead)), &reach.shards, &room]).await? {
+        let rows = work.query(&sql, &[&ahead, &ticks(reach.end(ahead)), &reach.shards, &room]).await?;
+        for (at, row) in rows.into_iter().enumerate() {
+            breathe(at).await;
             due.push(DueJob {
                 row: jobs::read(&row)?,
                 shard: row.try_get(jobs::WIDTH)?,

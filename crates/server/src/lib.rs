@@ -28,6 +28,7 @@ mod transport;
 
 pub use logging::Logging;
 pub use serve::{Options, make_token, serve};
+pub use transport::listen;
 
 /// The version of the product.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -26,7 +26,7 @@ use crate::notices::Notifier;
 use crate::stores::{self, Opened};
 use crate::supervisor::Supervisor;
 use crate::traces::{self, Exporter, Traces};
-use crate::transport::{Bounds, Transport};
+use crate::transport::{Bounds, Transport, listen};
 use crate::{VERSION, demo, http};
 
 /// What to do besides serving.
@@ -56,14 +56,13 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     config.node = stores::node_name(&config);
     let Opened { store, clock, source } = stores::open(&config, clock).await?;
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .with_context(|| format!("listen: cannot listen on {}", config.listen))?;
+    let listener =
+        listen(config.listen).with_context(|| format!("listen: cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
     let watching = match config.metrics.listen.filter(|_| config.metrics.enabled) {
-        Some(listen) => {
-            let bound = TcpListener::bind(listen).await;
-            Some(bound.with_context(|| format!("metrics.listen: cannot listen on {listen}"))?)
+        Some(address) => {
+            let bound = listen(address);
+            Some(bound.with_context(|| format!("metrics.listen: cannot listen on {address}"))?)
         }
         None => None,
     };

@@ -9,6 +9,7 @@ mod pace;
 mod places;
 mod tls;
 
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,24 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// How long to wait when the machine gives no connection, as when there are too many files open.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How many connections the machine keeps for us until we take them; fewer where it allows only fewer. What finds no room
+/// there tries again after a second, and so comes a second late.
+const UNTAKEN: u32 = 1024;
+
+/// Listens, with room for many who come at once.
+///
+/// # Errors
+///
+/// Where the address is taken, or is not this machine's, or needs other rights.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // Elsewhere it would let two programs have the same port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(UNTAKEN)
+}
 
 /// What connections may do.
 #[derive(Debug, Clone, Copy)]

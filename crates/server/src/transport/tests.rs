@@ -42,7 +42,7 @@ impl Server {
             .route("/", get(tells))
             .route("/held", get(async move || waiting.notified().await))
             .route("/endless", get(async || vec![0_u8; 64 << 20]));
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("a port");
         let address = listener.local_addr().expect("an address");
         let stop = CancellationToken::new();
         let transport = Transport::new(router, bounds, certificates).expect("a transport");
@@ -314,4 +314,20 @@ async fn a_certificate_is_renewed_and_a_bad_one_is_not_taken() {
         sleep(Duration::from_millis(50)).await;
     }
     watch.abort();
+}
+
+/// Nobody takes them, so whoever does not fit never gets through.
+#[tokio::test]
+async fn many_may_come_at_once() {
+    const MANY: usize = 500;
+    let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+    if allowed.trim().parse::<usize>().is_ok_and(|allowed| allowed < MANY) {
+        eprintln!("skipped: this machine keeps only {} connections waiting", allowed.trim());
+        return;
+    }
+    let listener = listen(([127, 0, 0, 1], 0).into()).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let come = futures_util::future::join_all((0..MANY).map(|_| TcpStream::connect(address)));
+    let came = timeout(Duration::from_secs(20), come).await.expect("all get through");
+    assert!(came.iter().all(Result::is_ok));
 }

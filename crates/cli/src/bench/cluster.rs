@@ -117,6 +117,7 @@ async fn measure(yard: &Yard, options: &Options) -> anyhow::Result<Vec<Line>> {
                 lines.push(Line::new(name(&format!("{what}, settled")), rate, "1/s"));
                 lines.push(Line::new(name(&format!("{what}, bare client")), ceiling, "1/s"));
                 lines.push(Line::new(name(&format!("{what}, settled of bare")), rate / ceiling * 100.0, "%"));
+                lines.push(Line::new(name(&format!("{what}, latest call")), herd.latest, "ms"));
                 lines.extend(cost(&name(&what), all, &herd.used));
                 costs.push((format!("{who}, {what}"), stored, herd.used));
             }
@@ -212,6 +213,8 @@ async fn alone(yard: &Yard, options: &Options) -> anyhow::Result<[Alone; 2]> {
 
 struct Herd {
     seconds: f64,
+    /// How late the latest call of all began, in milliseconds.
+    latest: f64,
     /// Seconds that the bare client took.
     bare: f64,
     used: Used,
@@ -227,10 +230,11 @@ async fn herd(yard: &Yard, running: &Nodes, options: &Options) -> anyhow::Result
         let began = SystemClock.now();
         call(&client, options.herd, callers).await?;
         let bare = seconds(began, SystemClock.now());
-        Ok(Herd { seconds: fired.seconds, bare, used: fired.used })
+        Ok(Herd { seconds: fired.seconds, latest: fired.latest, bare, used: fired.used })
     };
     let add = |one: Herd, other: Herd| Herd {
         seconds: one.seconds + other.seconds,
+        latest: one.latest.max(other.latest),
         bare: one.bare + other.bare,
         used: one.used + other.used,
     };

@@ -1,7 +1,7 @@
 //! Sinks: what takes the calls of `bench actions` and answers at once. Each remembers the first call, so that the bare
 //! client can send the very same.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, anyhow};
@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::bare::HttpClient;
@@ -38,7 +38,7 @@ pub(super) struct HttpSink {
 impl HttpSink {
     /// `answer` is what every request gets, head and all.
     pub(super) async fn start(answer: &'static str, tls: Option<TlsAcceptor>) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let listener = server::listen((Ipv4Addr::LOCALHOST, 0).into())?;
         let address = listener.local_addr()?;
         let first = Arc::new(OnceLock::new());
         let noted = first.clone();
@@ -141,7 +141,7 @@ const CREDIT: u32 = 20_000;
 
 impl Broker {
     pub(super) async fn start() -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let listener = server::listen((Ipv4Addr::LOCALHOST, 0).into())?;
         let address = listener.local_addr()?;
         let first = Arc::new(OnceLock::new());
         let noted = first.clone();

@@ -1,6 +1,6 @@
 //! The target: answers at once and notes when each request arrived.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -8,7 +8,7 @@ use anyhow::Context;
 use engine::SystemClock;
 use model::{Clock, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use super::sinks::{self, Request};
@@ -53,7 +53,7 @@ impl Arrivals {
 
 impl Target {
     pub(super) async fn start() -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let listener = server::listen((Ipv4Addr::LOCALHOST, 0).into())?;
         let address = listener.local_addr()?;
         let arrivals = Arc::new(Arrivals::default());
         let noted = arrivals.clone();

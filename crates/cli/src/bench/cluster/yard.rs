@@ -87,6 +87,8 @@ pub(super) struct Alone {
 pub(super) struct Fired {
     /// Seconds from the first instant until the last occurrence was in the ledger.
     pub(super) seconds: f64,
+    /// How late the latest call began, in milliseconds.
+    pub(super) latest: f64,
     pub(super) used: Used,
 }
 
@@ -293,9 +295,9 @@ impl Yard {
             }
             let settled = SystemClock.now();
             let used = self.used(&before, Some(running)).await?;
-            self.account((began, last), count).await?;
+            let latest = self.account((began, last), count).await?;
             if in_time {
-                return Ok(Fired { seconds: seconds(began, settled), used });
+                return Ok(Fired { seconds: seconds(began, settled), latest, used });
             }
             lead *= 2;
         }
@@ -323,11 +325,12 @@ impl Yard {
         Ok(self.books.nodes().await?.iter().map(|node| node.claims).sum())
     }
 
-    /// Sees to it that the ledger accounts for so many occurrences between two instants, and that all of them ran.
-    async fn account(&self, (from, to): (Timestamp, Timestamp), count: u32) -> anyhow::Result<()> {
+    /// Sees to it that the ledger accounts for so many occurrences between two instants, and that all of them ran; how late
+    /// the latest of them began, in milliseconds.
+    async fn account(&self, (from, to): (Timestamp, Timestamp), count: u32) -> anyhow::Result<f64> {
         let due = Span { from: Some(from), to: Some(to) };
         let mut query = LedgerQuery { due, ..LedgerQuery::default() };
-        let mut ran = 0;
+        let (mut ran, mut latest) = (0, 0.0_f64);
         loop {
             let page = self.books.ledger(&query, 10_000).await?;
             let Some(last) = page.last() else { break };
@@ -337,12 +340,14 @@ impl Yard {
                     bail!("an occurrence did not run: {entry:?}");
                 }
                 ran += entry.occurrences;
+                let late = entry.started_at.map(|began| entry.due_at.duration_until(began).as_secs_f64());
+                latest = latest.max(late.unwrap_or_default() * 1e3);
             }
         }
         if ran != u64::from(count) {
             bail!("the ledger accounts for {ran} of {count} occurrences");
         }
-        Ok(())
+        Ok(latest)
     }
 }
 

@@ -41,7 +41,7 @@ impl Target {
         match call {
             Call::Http { request, .. } => match uri::read(&request.uri) {
                 Ok(destination) => Self::new(uri::host(&destination.uri), uri::port(&destination.uri)),
-                Err(_) => Self("invalid".into()),
+                Err(_) => Self::invalid(),
             },
             Call::StorageQueue(message) => {
                 Self::new(&format!("{}.queue.core.windows.net", message.account), 443)
@@ -51,6 +51,11 @@ impl Target {
                 Self::new(&format!("{}.servicebus.windows.net", message.namespace), 5671)
             }
         }
+    }
+
+    /// The target of what cannot be called.
+    pub fn invalid() -> Self {
+        Self("invalid".into())
     }
 
     /// The target of a host, in any case, and a port.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use actions::Target;
 use model::{Clock, Timestamp};
 use store::{Claim, ExecutionId, Store};
 use tokio::sync::mpsc;
@@ -47,9 +48,11 @@ impl Dispatcher {
         let mut by_name = ByName::default();
         // A claim that waits for its instant. What can be found out before is: at the instant there may be thousands.
         let mut wait = |claim: Claim, timer: &mut Timer| {
-            let Some(call) = call_of(&claim.job, &claim.execution) else { return };
             let collection = collection_key(&claim);
-            let place = calls.take_place(&collection, &runner.target(call));
+            // Where there is nothing to call, the attempt fails, and is accounted for.
+            let call = call_of(&claim.job, &claim.execution);
+            let target = call.map_or_else(Target::invalid, |call| runner.target(call));
+            let place = calls.take_place(&collection, &target);
             let numbers = by_name.of(&numbers, &collection, &claim.job.collection);
             timer.add(place, Call::new(claim, numbers));
         };
@@ -138,5 +141,55 @@ impl Timer {
     /// All that waits. Places are not given back: nothing is lined up any more.
     fn into_calls(self) -> impl Iterator<Item = Call> {
         self.calls.into_values().flatten().map(|(_, call)| call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actions::scripted::{Scripted, Step};
+    use store::conformance::World;
+
+    use super::*;
+    use crate::Pulse;
+    use crate::embedded::Embedded;
+    use crate::numbers::Numbers;
+
+    /// An execution whose job has no such action is an attempt that fails, and not one that nobody hears of.
+    #[tokio::test]
+    async fn what_has_no_action_is_told_as_failed() {
+        let backend = Embedded::new();
+        let world = World::new(&backend).await;
+        world.put("a", world.minutely()).await;
+        let mut claim = world.claim(0).await.remove(0);
+        claim.execution.depth = 7;
+        claim.execution.wake_at = Some(Timestamp::UNIX_EPOCH);
+        let (claims, claimed) = mpsc::channel(1);
+        let (attempts, mut attempted) = mpsc::unbounded_channel();
+        let clock: Arc<dyn Clock> = Arc::new(crate::SystemClock);
+        let dispatcher = Dispatcher {
+            caller: Caller {
+                runner: Arc::new(Scripted::new(|_, _| Step::success())),
+                clock: clock.clone(),
+                traces: None,
+                attempts,
+                under_way: Arc::default(),
+                numbers: Arc::<Numbers>::default(),
+            },
+            clock,
+            store: world.store().clone(),
+            bounds: Bounds { overall: 1, per_collection: 1, per_target: 1 },
+            longest_nap: Duration::from_secs(1),
+            claims: claimed,
+            beat: Pulse::default().part("dispatcher", Duration::ZERO),
+            stop: CancellationToken::new(),
+        };
+        let dispatcher = tokio::spawn(dispatcher.run());
+        let id = claim.id;
+        claims.send(claim).await.expect("it listens");
+        let ended = attempted.recv().await.expect("an attempt");
+        assert_eq!(ended.attempted.id, id);
+        assert!(!ended.attempted.attempt.outcome.success);
+        drop(claims);
+        dispatcher.await.expect("it ends");
     }
 }

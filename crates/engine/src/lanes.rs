@@ -12,6 +12,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
+use crate::numbered::Numbered;
+
 /// How many calls may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -244,58 +246,6 @@ impl<K: Clone + Eq + Hash> Rooms<K> {
         let room = self.rooms.get_mut(number)?;
         room.running -= 1;
         room.parked.pop_front()
-    }
-}
-
-/// Values by number. The number of one that is gone is given to the next, so there are no more than there were values at
-/// one time.
-#[derive(Debug)]
-pub(crate) struct Numbered<V> {
-    values: Vec<Option<V>>,
-    free: Vec<usize>,
-}
-
-impl<V> Default for Numbered<V> {
-    fn default() -> Self {
-        Self { values: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<V> Numbered<V> {
-    pub(crate) fn add(&mut self, value: V) -> usize {
-        if let Some(number) = self.free.pop() {
-            self.values[number] = Some(value);
-            return number;
-        }
-        self.values.push(Some(value));
-        self.values.len() - 1
-    }
-
-    pub(crate) fn remove(&mut self, number: usize) -> Option<V> {
-        let value = self.values.get_mut(number)?.take()?;
-        self.free.push(number);
-        Some(value)
-    }
-
-    fn get_mut(&mut self, number: usize) -> Option<&mut V> {
-        self.values.get_mut(number)?.as_mut()
-    }
-
-    fn each(&mut self, change: impl FnMut(&mut V)) {
-        self.values.iter_mut().flatten().for_each(change);
-    }
-
-    /// All numbers are below this.
-    fn end(&self) -> usize {
-        self.values.len()
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.values.len() - self.free.len()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &V> {
-        self.values.iter().flatten()
     }
 }
 

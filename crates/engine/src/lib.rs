@@ -31,6 +31,7 @@ mod dispatcher;
 #[cfg(test)]
 mod embedded;
 mod lanes;
+mod numbered;
 mod numbers;
 mod pulse;
 mod settler;

@@ -11,7 +11,7 @@ use model::{Attempt, Execution, Timestamp};
 use store::{ClaimedJob, Settlement};
 use tokio::sync::broadcast;
 
-use crate::lanes::Numbered;
+use crate::numbered::Numbered;
 
 /// How much word is kept for those who listen slowly: a second of a busy scheduler.
 const KEPT: usize = 1024;

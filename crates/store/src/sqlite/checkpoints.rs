@@ -54,19 +54,18 @@ impl Checkpoints {
             return;
         }
         self.changed = 0;
-        let desk = Arc::clone(&self.desk);
         if at_once {
-            let shared = Arc::clone(shared);
+            let (desk, shared) = (Arc::clone(&self.desk), Arc::clone(shared));
             spawn_blocking(move || desk.work(&shared));
             return;
         }
         self.desk.is_due.store(true, Ordering::Relaxed);
         // It keeps no store open that nobody uses any more: closing the last connection does the same.
-        let shared = Arc::downgrade(shared);
+        let (desk, shared) = (Arc::downgrade(&self.desk), Arc::downgrade(shared));
         tokio::spawn(async move {
             sleep(PUT_OFF).await;
-            desk.is_due.store(false, Ordering::Relaxed);
-            if let Some(shared) = shared.upgrade() {
+            if let (Some(desk), Some(shared)) = (desk.upgrade(), shared.upgrade()) {
+                desk.is_due.store(false, Ordering::Relaxed);
                 spawn_blocking(move || desk.work(&shared));
             }
         });

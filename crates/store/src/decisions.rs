@@ -4,7 +4,7 @@
 //! are claimed, begun or waiting. Nothing here reads or writes; the backends fetch what these functions need and write
 //! what they say.
 
-use model::transition::{self, Patience, Settled, Then};
+use model::transition::{self, Patience, Then};
 use model::{
     Attempt, Cause, Counters, Definition, Execution, Fate, HistoryEntry, Job, JobState, LedgerEntry, Reason,
     Timestamp,
@@ -121,37 +121,53 @@ pub(crate) fn overtaken(row: &JobRow, job: &Job, reason: Reason, now: Timestamp)
     transition::overtaken(job, resumed_at, reason, now)
 }
 
-/// What follows from an attempt, for the history and for the execution. The job's row is brought up to date.
+/// What follows from an attempt.
+pub(crate) struct Settled {
+    /// For the history.
+    pub(crate) history: HistoryEntry,
+    /// For the execution.
+    pub(crate) then: Then,
+    /// For its job.
+    pub(crate) gain: Gain,
+}
+
+/// What a job gains by attempts that have ended, if it is still of their generation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Gain {
+    /// What is added.
+    pub(crate) counters: Counters,
+    /// How the last occurrence ended, if one did that counts.
+    pub(crate) last_faulted: Option<bool>,
+}
+
+impl Gain {
+    fn of(tally: Counters, then: &Then) -> Self {
+        let last_faulted = match then {
+            Then::Done(entry) if entry.cause != Cause::Run => Some(entry.fate == Fate::Faulted),
+            Then::Done(_) | Then::Again(_) => None,
+        };
+        Self { counters: tally, last_faulted }
+    }
+
+    /// This, and what comes after it.
+    pub(crate) fn and(self, more: Self) -> Self {
+        Self {
+            counters: self.counters + more.counters,
+            last_faulted: more.last_faulted.or(self.last_faulted),
+        }
+    }
+}
+
+/// What follows from an attempt.
 pub(crate) fn settle<S>(
-    job: &mut JobRow,
+    job: &JobRow,
     execution: &ExecutionRow,
     definition: &Definition<S>,
     default_retry: Duration,
     attempt: &Attempt,
     patience: &Patience,
-) -> (HistoryEntry, Then) {
-    settled(job, execution, attempt, |execution| {
-        transition::settle(definition, default_retry, execution, attempt, patience)
-    })
-}
-
-/// The same of an attempt that went well, for which no definition is needed.
-pub(crate) fn succeed(
-    job: &mut JobRow,
-    execution: &ExecutionRow,
-    attempt: &Attempt,
-    patience: &Patience,
-) -> (HistoryEntry, Then) {
-    settled(job, execution, attempt, |execution| transition::succeed(execution, attempt, patience))
-}
-
-fn settled(
-    job: &mut JobRow,
-    execution: &ExecutionRow,
-    attempt: &Attempt,
-    decide: impl FnOnce(&Execution) -> Settled,
-) -> (HistoryEntry, Then) {
-    let settled = decide(&execution.execution());
+) -> Settled {
+    let settled = transition::settle(definition, default_retry, &execution.execution(), attempt, patience);
     let then = match settled.then {
         // Nothing new begins where the job or the collection is switched off.
         Then::Again(next) => match stopped(job) {
@@ -160,15 +176,13 @@ fn settled(
         },
         done @ Then::Done(_) => done,
     };
-    if execution.generation == job.generation {
-        job.counters = job.counters + settled.tally;
-        if let Then::Done(entry) = &then
-            && entry.cause != Cause::Run
-        {
-            job.last_faulted = entry.fate == Fate::Faulted;
-        }
-    }
-    (settled.history, then)
+    Settled { history: settled.history, gain: Gain::of(settled.tally, &then), then }
+}
+
+/// The same of an attempt that went well: neither the definition nor the state of its job matters.
+pub(crate) fn succeed(execution: &Execution, attempt: &Attempt, patience: &Patience) -> Settled {
+    let transition::Settled { history, tally, then } = transition::succeed(execution, attempt, patience);
+    Settled { history, gain: Gain::of(tally, &then), then }
 }
 
 fn stopped(job: &JobRow) -> Option<Reason> {

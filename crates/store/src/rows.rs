@@ -11,6 +11,7 @@ use model::{
 };
 
 use crate::codec::{Unreadable, from_json, instant, open_definition, ticks};
+use crate::decisions::Gain;
 use crate::seal::Keyring;
 use crate::{ClaimedJob, JobWrite, Revision, StoredJob};
 
@@ -74,6 +75,14 @@ impl JobRow {
         job.paused_at = self.paused_at;
         job.last_faulted = self.last_faulted;
         job.generation = self.generation;
+    }
+
+    /// Adds what attempts of a generation have brought.
+    pub(crate) fn add(&mut self, generation: i64, gain: Gain) {
+        if generation == self.generation {
+            self.counters = self.counters + gain.counters;
+            self.last_faulted = gain.last_faulted.unwrap_or(self.last_faulted);
+        }
     }
 
     /// The job as callers see it: what is claimed and not begun is still to come.

@@ -459,6 +459,7 @@ mod across {
         changes::a_disabled_collection_stops_retries,
         changes::a_deleted_collection_takes_its_jobs_along,
         settling::batches_are_settled_together,
+        settling::what_went_well_counts_beside_what_did_not,
     }
 }
 

@@ -128,6 +128,7 @@ macro_rules! conformance {
                 what_is_settled_twice_counts_once,
                 the_last_occurrence_decides_the_final_state,
                 batches_are_settled_together,
+                what_went_well_counts_beside_what_did_not,
                 a_settlement_tells_what_it_wrote;
             sealing:
                 another_key_seals_everything_in_the_end,

@@ -162,6 +162,50 @@ pub async fn batches_are_settled_together(backend: &dyn Backend) {
     }
 }
 
+/// Whatever else is settled with it: another attempt of the job that failed, the same one once more, one of a job that is
+/// another by now, one of a job that is gone.
+pub async fn what_went_well_counts_beside_what_did_not(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    for name in ["both", "gone", "plain", "replaced"] {
+        world.put(name, world.minutely()).await;
+    }
+    let first = world.claim(0).await;
+    world.pass(60);
+    let second = world.claim(0).await;
+    let begun: Vec<_> = first.iter().chain(&second).collect();
+    assert_eq!(begun.len(), 8);
+    assert!(begun.iter().all(|claim| claim.ticket.begin()));
+    world.put("replaced", world.minutely_in(600)).await;
+    world.store().delete_job(&path(), "gone", None, world.now).await.unwrap();
+
+    let mut attempts = Vec::new();
+    for claim in &begun {
+        let fails = claim.job.name == "both" && claim.execution.occurrence.number == 2;
+        attempts.push(world.attempted(claim, !fails));
+        attempts.push(world.attempted(claim, !fails));
+    }
+    let told = world.store().settle(attempts).await.unwrap();
+    for (pair, claim) in told.chunks(2).zip(&begun) {
+        let fails = claim.job.name == "both" && claim.execution.occurrence.number == 2;
+        let expected = match claim.job.name.as_str() {
+            "gone" => Settlement::Nothing,
+            _ if fails => Settlement::Again,
+            _ if claim.execution.occurrence.number == 1 => Settlement::Done(Fate::RanLate),
+            _ => Settlement::Done(Fate::Ran),
+        };
+        assert_eq!(pair, [expected, Settlement::Nothing], "{} {:?}", claim.job.name, claim.execution);
+    }
+    let counters = async |name: &str| world.job(name).await.job.counters;
+    for (name, executions, failures) in [("both", 2, 1), ("plain", 2, 0), ("replaced", 0, 0)] {
+        let counted = counters(name).await;
+        assert_eq!((counted.executions, counted.failures), (executions, failures), "{name}");
+        let page = crate::Page { skip: 0, top: 10 };
+        let history = world.store().history(&path(), name, &Default::default(), page).await.unwrap().unwrap();
+        assert_eq!(history.len(), 2, "{name}");
+    }
+    assert_eq!(counters("replaced").await.last_execution, None, "another job ran");
+}
+
 /// What every attempt led to, in the order of the attempts; and what became of occurrences is counted.
 pub async fn a_settlement_tells_what_it_wrote(backend: &dyn Backend) {
     let world = World::new(backend).await;

@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use model::Overlap;
 use model::transition::{self, Busy, Due};
+use model::{Execution, Overlap};
 
 use super::columns::{instant_or_none, number};
 use super::executions::{self, Held, New};
 use super::fault::{Fault, Outcome};
-use super::tickets::{self, TakenBack};
+use super::settle::Resting;
+use super::tickets::{self, AtHand, TakenBack};
 use super::work::Work;
 use super::{definitions, due, jobs, keys, settle, shards};
 use crate::codec::{open_definition, ticks};
@@ -124,9 +125,17 @@ impl Claiming<'_> {
         self.most.saturating_sub(self.claims.len())
     }
 
-    fn hand_out(&mut self, work: &Work<'_>, id: i64, execution: model::Execution, job: Arc<ClaimedJob>) {
+    fn hand_out(
+        &mut self,
+        work: &Work<'_>,
+        id: i64,
+        execution: Execution,
+        collection: i64,
+        job: Arc<ClaimedJob>,
+    ) {
         self.handed_out.push(id);
-        let ticket = work.shared.tickets.hand_out(id, &self.lease);
+        let what = AtHand { execution: execution.clone(), collection };
+        let ticket = work.shared.tickets.hand_out(id, what, &self.lease);
         self.claims.push(Claim { id: ExecutionId(id), execution, job, ticket });
     }
 
@@ -164,7 +173,7 @@ impl Claiming<'_> {
             match claimed_job {
                 Ok(claimed_job) => {
                     claimed.push(execution.id);
-                    self.hand_out(work, execution.id, execution.execution(), claimed_job);
+                    self.hand_out(work, execution.id, execution.execution(), job.collection_id, claimed_job);
                 }
                 Err(Fault::Unreadable(why)) => {
                     keys::none_is_lacking(work).await?;
@@ -231,17 +240,20 @@ impl Claiming<'_> {
                 planned += usize::from(claimed);
                 let ahead = execution.occurrence.at > self.now;
                 new.push(New { execution, shard: *shard, ahead, claimed });
-                claimed_jobs.push(claimed_job.clone());
+                claimed_jobs.push((row.collection_id, claimed_job.clone()));
             }
         }
         // None of them waits for what another says, so they go together.
         let (ids, ()) = tokio::try_join!(executions::insert(work, &new), moved.write(work))?;
-        for ((id, new), job) in ids.into_iter().zip(new).zip(claimed_jobs) {
+        for ((id, new), (collection, job)) in ids.into_iter().zip(new).zip(claimed_jobs) {
             if new.claimed {
-                self.hand_out(work, id, new.execution, job);
+                self.hand_out(work, id, new.execution, collection, job);
             }
         }
-        settle::come_to_rest(work, moved.resting.iter().map(|row| (row, self.now))).await?;
+        let resting = moved.resting.iter();
+        let resting =
+            resting.filter_map(|row| Resting::of(row.id, row.state, None, row.last_faulted, self.now));
+        settle::come_to_rest(work, &resting.collect::<Vec<_>>()).await?;
         Ok(comes_again)
     }
 }
@@ -289,7 +301,7 @@ impl Moved {
         self.next.push(due.next_at.map(ticks));
         self.history.push(due.history.len() as i64);
         if due.next_at.is_none() && due.executions.is_empty() {
-            self.resting.push(JobRow { next_at: None, ..row.clone() });
+            self.resting.push(row.clone());
         }
     }
 

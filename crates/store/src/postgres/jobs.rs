@@ -100,10 +100,12 @@ pub(super) async fn lock_by_id(work: &Work<'_>, id: i64) -> Outcome<Option<JobRo
 /// and a plan that is made for none would meet each with every other when there are many.
 const OF_EXECUTIONS: &str = "ANY(ARRAY(SELECT job_id FROM executions WHERE id = ANY($1)))";
 
-/// Holds on to the jobs of executions.
-pub(super) async fn lock_of_executions(work: &Work<'_>, ids: &[i64]) -> Outcome<()> {
-    let sql = format!("SELECT id FROM jobs WHERE id = {OF_EXECUTIONS} ORDER BY id FOR UPDATE");
-    work.query(&sql, &[&ids]).await?;
+/// Holds on to jobs, and to those of executions.
+pub(super) async fn lock_with_those_of(work: &Work<'_>, jobs: &[i64], executions: &[i64]) -> Outcome<()> {
+    let sql = "SELECT id FROM jobs
+               WHERE id = ANY($1::bigint[] || ARRAY(SELECT job_id FROM executions WHERE id = ANY($2)))
+               ORDER BY id FOR UPDATE";
+    work.query(sql, &[&jobs, &executions]).await?;
     Ok(())
 }
 

@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, HashSet, btree_map};
 
 use jiff::Timestamp;
 use model::transition::{self, Then};
-use model::{Attempt, Counters, Execution, HistoryEntry, LedgerEntry};
+use model::{Attempt, Counters, Execution, LedgerEntry};
 use rusqlite::params;
 
 use super::fault::{Fault, Outcome};
 use super::writer::Work;
 use super::{definitions, executions, history, ledger};
 use crate::codec::{Coded, instant, ticks};
+use crate::decisions::Settled;
 use crate::rows::{ExecutionRow, JobRow};
 use crate::{Attempted, Settlement as Told, decisions, seal};
 
@@ -70,12 +71,13 @@ impl Settlement {
             }
         };
         let attempt = &attempted.attempt;
-        let (entry, then) = if attempt.outcome.success {
+        let Settled { history: entry, then, gain } = if attempt.outcome.success {
             // What follows from success stands in no definition.
-            decisions::succeed(job, &execution, attempt, &work.settings.patience)
+            decisions::succeed(&execution.execution(), attempt, &work.settings.patience)
         } else {
             fail(work, job, &execution, attempt)?
         };
+        job.add(execution.generation, gain);
         job.history_total += 1;
         self.history.push(history::New { job: job.id, total: job.history_total, entry });
         Ok(match then {
@@ -111,12 +113,7 @@ impl Settlement {
 }
 
 /// What follows from an attempt that failed.
-fn fail(
-    work: &mut Work<'_>,
-    job: &mut JobRow,
-    execution: &ExecutionRow,
-    attempt: &Attempt,
-) -> Outcome<(HistoryEntry, Then)> {
+fn fail(work: &mut Work<'_>, job: &JobRow, execution: &ExecutionRow, attempt: &Attempt) -> Outcome<Settled> {
     let patience = &work.settings.patience;
     let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
     if let Some(text) = executions::own_definition(work.db, execution.id)? {

@@ -215,19 +215,19 @@ impl Claiming<'_> {
                 Err(Fault::Unreadable(why)) => {
                     keys::none_is_lacking(work).await?;
                     tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
-                    moved.set_aside(row.id, *ahead, *due_at);
+                    moved.set_aside(row.id, *shard, *ahead, *due_at);
                     continue;
                 }
                 other => other?,
             };
             if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
                 tracing::error!(job = %row.name, "a job is set aside: it is due, and nothing follows from it");
-                moved.set_aside(row.id, *ahead, *due_at);
+                moved.set_aside(row.id, *shard, *ahead, *due_at);
                 continue;
             }
             moved.note(row, &due);
             comes_again |= due.next_at.is_some_and(|next_at| next_at <= reach.end(*ahead));
-            moved.due.note(row.id, *ahead, *due_at, due.next_at.map(ticks));
+            moved.due.note(row.id, *shard, *ahead, *due_at, due.next_at.map(ticks));
             work.ledger.extend(due.ledger.into_iter().map(|entry| (row.collection_id, entry)));
             if !due.history.is_empty() {
                 let total = row.history_total + due.history.len() as i64;
@@ -305,9 +305,9 @@ impl Moved {
         }
     }
 
-    fn set_aside(&mut self, job: i64, ahead: bool, due_at: i64) {
+    fn set_aside(&mut self, job: i64, shard: i16, ahead: bool, due_at: i64) {
         self.aside.push(job);
-        self.due.note(job, ahead, due_at, None);
+        self.due.note(job, shard, ahead, due_at, None);
     }
 
     async fn write(&self, work: &Work<'_>) -> Outcome<()> {

@@ -8,7 +8,7 @@
 //! [`enter`] after it. A claim, which knows both times, does it at once with [`Moves`].
 
 use super::fault::Outcome;
-use super::work::Work;
+use super::work::{Values, Work};
 
 /// Forgets when jobs are due. Their own rows still say it, and are changed next.
 pub(super) async fn forget(work: &Work<'_>, jobs: &[i64]) -> Outcome<()> {
@@ -85,41 +85,56 @@ pub(super) async fn mend(work: &Work<'_>, after: i64, last: i64) -> Outcome<bool
 
 /// Jobs that go from one due time to the next, or to none.
 #[derive(Debug, Default)]
-pub(super) struct Moves {
-    ahead: Vec<bool>,
-    from: Vec<i64>,
-    to: Vec<Option<i64>>,
-    jobs: Vec<i64>,
+pub(super) struct Moves(Vec<Move>);
+
+#[derive(Debug)]
+struct Move {
+    ahead: bool,
+    from: i64,
+    to: Option<i64>,
+    job: i64,
+    shard: i16,
 }
 
 impl Moves {
     /// Notes where one goes.
-    pub(super) fn note(&mut self, job: i64, ahead: bool, from: i64, to: Option<i64>) {
-        self.ahead.push(ahead);
-        self.from.push(from);
-        self.to.push(to);
-        self.jobs.push(job);
+    pub(super) fn note(&mut self, job: i64, shard: i16, ahead: bool, from: i64, to: Option<i64>) {
+        self.0.push(Move { ahead, from, to, job, shard });
     }
 
     /// Writes all of them.
+    ///
+    /// Rows are taken away and added anew, in the order of time, so that jobs which are due together lie together from
+    /// their second run on, wherever their own rows are. Were rows changed where they are, each would be on a page of its
+    /// own with millions of jobs, for as long as the job lives. New rows go to pages that are nearly empty, as the
+    /// table is not filled to the brim: a hole that one job has left takes no other.
     pub(super) async fn write(&self, work: &Work<'_>) -> Outcome<()> {
-        if self.jobs.is_empty() {
+        if self.0.is_empty() {
             return Ok(());
         }
-        work.execute(
-            // A row that is changed stays on its page. Were it taken away and added, it would get a place that another
-            // job has left, on any page: two pages instead of one.
-            "WITH moves AS (
-               SELECT * FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::bigint[])
-                 AS move (ahead, due_from, due_to, job_id)),
-             gone AS (
-               DELETE FROM due d USING moves m
-               WHERE d.ahead = m.ahead AND d.due_at = m.due_from AND d.job_id = m.job_id AND m.due_to IS NULL)
-             UPDATE due d SET due_at = m.due_to FROM moves m
-             WHERE d.ahead = m.ahead AND d.due_at = m.due_from AND d.job_id = m.job_id AND m.due_to IS NOT NULL",
-            &[&self.ahead, &self.from, &self.to, &self.jobs],
-        )
-        .await?;
+        let mut moves: Vec<&Move> = self.0.iter().collect();
+        moves.sort_unstable_by_key(|row| (row.ahead, row.to, row.job));
+        let ahead: Vec<bool> = moves.iter().map(|row| row.ahead).collect();
+        let from: Vec<i64> = moves.iter().map(|row| row.from).collect();
+        let to: Vec<Option<i64>> = moves.iter().map(|row| row.to).collect();
+        let jobs: Vec<i64> = moves.iter().map(|row| row.job).collect();
+        let shards: Vec<i16> = moves.iter().map(|row| row.shard).collect();
+        let (forget, enter): (Values<'_>, Values<'_>) =
+            (&[&ahead, &from, &jobs], &[&ahead, &to, &jobs, &shards]);
+        tokio::try_join!(
+            work.execute(
+                "DELETE FROM due d USING unnest($1::boolean[], $2::bigint[], $3::bigint[]) AS old (ahead, due_at, job_id)
+                 WHERE d.ahead = old.ahead AND d.due_at = old.due_at AND d.job_id = old.job_id",
+                forget,
+            ),
+            work.execute(
+                "INSERT INTO due (ahead, due_at, job_id, shard)
+                 SELECT * FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::smallint[])
+                   AS new (ahead, due_at, job_id, shard)
+                 WHERE due_at IS NOT NULL",
+                enter,
+            )
+        )?;
         Ok(())
     }
 }

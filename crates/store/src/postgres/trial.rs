@@ -191,7 +191,7 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
     let states: Vec<i16> = jobs.iter().map(|write| code(write.standing.state)).collect();
     let ahead: Vec<bool> = jobs.iter().map(|write| write.definition.overlap == Overlap::Allow).collect();
     let next: Vec<Option<i64>> = jobs.iter().map(|write| write.standing.next_at.map(ticks)).collect();
-    let moved = move_on(work, &collections, &name_keys, &ahead, &next).await?;
+    let moved = move_on(work, &collections, &name_keys, &shards, &ahead, &next).await?;
     let rows = work
         .query(
             "INSERT INTO jobs (collection_id, shard, name, name_key, seed, state, ahead, executions, failures, faulted, \
@@ -257,11 +257,12 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
     Ok(())
 }
 
-/// Gives jobs that are there already their new due times, as a claim does: their rows stay where they are. Whose these are.
+/// Gives jobs that are there already their new due times, as a claim does. Whose these are.
 async fn move_on(
     work: &Work<'_>,
     collections: &[i64],
     names: &[String],
+    shards: &[i16],
     ahead: &[bool],
     next: &[Option<i64>],
 ) -> Outcome<HashSet<i64>> {
@@ -286,7 +287,7 @@ async fn move_on(
                 "a job of a trial has another overlap, or is not due".to_owned(),
             )));
         };
-        moves.note(id, ahead[place], due_at, next[place]);
+        moves.note(id, shards[place], ahead[place], due_at, next[place]);
         moved.insert(id);
     }
     moves.write(work).await?;

@@ -11,6 +11,7 @@ use actions::Target;
 use model::{Clock, Timestamp};
 use store::{Claim, ExecutionId, Store};
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
@@ -37,6 +38,10 @@ pub(crate) struct Dispatcher {
 
 /// So many that are due are lined up before the first of them goes: a herd shall not wait until all of it stands in line.
 const AT_ONCE: usize = 256;
+
+/// So many claims are taken before the clock is looked at: what is due while a thousand arrive shall not wait until all of
+/// them have their places, which takes several microseconds each.
+const IN_A_ROW: usize = 16;
 
 impl Dispatcher {
     /// Fires until told to stop, then hands back what has not begun and waits for what has.
@@ -80,9 +85,12 @@ impl Dispatcher {
                     None => break,
                 },
             }
-            // Take what else is there before looking at the clock again: one pass for many.
-            while let Ok(claim) = claims.try_recv() {
-                wait(claim, &mut timer);
+            // Take more of what is there before looking at the clock again: one pass for many, but not for all.
+            let more = std::iter::from_fn(|| claims.try_recv().ok()).take(IN_A_ROW);
+            more.for_each(|claim| wait(claim, &mut timer));
+            if !claims.is_empty() {
+                // What was lined up meanwhile may be in line behind this.
+                yield_now().await;
             }
         }
         claims.close();

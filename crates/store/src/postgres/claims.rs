@@ -258,8 +258,8 @@ impl Claiming<'_> {
     }
 }
 
-/// Lets others go first now and then: to read the definitions of a thousand jobs takes ten milliseconds, and the thread that
-/// does may be the one that would hear the alarm of what is due meanwhile.
+/// Lets others go first now and then: to read the definitions of a thousand jobs takes ten milliseconds, and settlements
+/// are made by the same thread.
 async fn breathe(at: usize) {
     if at % 8 == 7 {
         tokio::task::yield_now().await;

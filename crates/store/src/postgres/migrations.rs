@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/0004_due.sql"), oldest: DUE },
     Migration { sql: include_str!("migrations/0005_tending.sql"), oldest: DUE },
     Migration { sql: include_str!("migrations/0006_executions.sql"), oldest: DUE },
+    Migration { sql: include_str!("migrations/0007_small_tables.sql"), oldest: DUE },
 ];
 
 /// The first schema that says which programs may use it, and has a book of moves.

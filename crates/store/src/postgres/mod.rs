@@ -62,6 +62,7 @@ mod tallies;
 mod tickets;
 mod trial;
 mod work;
+mod workshop;
 
 pub(crate) use destination::{Destination, Progress, Standing};
 pub(crate) use moves::{Move, MoveState};
@@ -481,7 +482,7 @@ impl Store for PostgresStore {
         // In a task of its own, so that a caller who goes away does not leave a claim that nobody knows of.
         let shared = Arc::clone(&self.shared);
         let (to, answer) = oneshot::channel();
-        tokio::spawn(async move {
+        workshop::start(async move {
             let claimed = claim(&shared, now, until, most as usize).await;
             if let Err(Ok(claimed)) = to.send(claimed) {
                 unheard(&shared, claimed).await;
@@ -491,13 +492,18 @@ impl Store for PostgresStore {
     }
 
     async fn settle(&self, attempts: Vec<Attempted>) -> Result<Vec<Settlement>> {
-        let settled = change!(&self.shared, work => settle::settle(&mut work, &attempts));
-        if settled.is_ok() {
-            for attempted in &attempts {
-                self.shared.tickets.forget_this(attempted.id.0, &attempted.ticket);
+        let shared = Arc::clone(&self.shared);
+        let settling = workshop::start(async move {
+            let settled = change!(&shared, work => settle::settle(&mut work, &attempts));
+            if settled.is_ok() {
+                for attempted in &attempts {
+                    shared.tickets.forget_this(attempted.id.0, &attempted.ticket);
+                }
             }
-        }
-        settled
+            settled
+        });
+        let lost = |_| Err(Error::Failed("a settlement was lost; see the log".to_owned()));
+        settling.await.unwrap_or_else(lost)
     }
 
     async fn release(&self, executions: Vec<ExecutionId>) -> Result<()> {

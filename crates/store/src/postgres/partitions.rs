@@ -100,10 +100,12 @@ async fn make(client: &mut Client, table: &str, number: i64) -> Outcome<()> {
     }
     let name = name(table, number);
     let transaction = client.transaction().await?;
+    // A new one is small, and would be counted anew every second.
     transaction
         .batch_execute(&format!(
             "SET LOCAL lock_timeout = 1000;
-             CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS);
+             CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
+               WITH (autovacuum_analyze_threshold = 20000);
              ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({from}) TO ({to})"
         ))
         .await?;

@@ -7,8 +7,8 @@
 //! `search`, `newcomers` (jobs that are new), `changes` (what writing or deleting one means for what is in flight),
 //! `due`, `claims`, `settle`, `history`, `ledger`, `tallies`, `certificates`, `keys`, `prune`, `partitions`, `register`
 //! (tokens, roles, sign-ins), `audit`, `moves` (a store that is moved here) and `destination` (how); `trial` is for
-//! measurements. What happens is decided by [`model::transition`] and [`decisions`](crate::decisions); these modules
-//! fetch what they need and write what they say.
+//! measurements. Claims and settlements are made on a thread of their own (`workshop`). What happens is decided by
+//! [`model::transition`] and [`decisions`](crate::decisions); these modules fetch what they need and write what they say.
 //!
 //! # Who holds what
 //!

@@ -103,10 +103,14 @@ pub async fn a_claim_that_nobody_heard_is_handed_out_again(backend: &dyn Backend
     let world = World::new(backend).await;
     world.put("job", world.once_in(0)).await;
     let store = world.store();
-    tokio::select! {
-        biased;
-        _ = store.claim_due(world.now, world.now, 10) => panic!("this was not to wait"),
-        () = std::future::ready(()) => {}
+    // A store that is faster than whoever goes away is given back what it has claimed, and asked once more.
+    loop {
+        let claimed = tokio::select! {
+            biased;
+            claimed = store.claim_due(world.now, world.now, 10) => claimed.unwrap(),
+            () = std::future::ready(()) => break,
+        };
+        store.release(claimed.claims.iter().map(|claim| claim.id).collect()).await.unwrap();
     }
     loop {
         let mut bell = store.bell().listen();
@@ -158,10 +162,19 @@ pub async fn the_bell_rings_for_what_is_new(backend: &dyn Backend) {
         bell.mark_unchanged();
         rung
     };
+    // It may ring once more than it has to, for a node that has just found its feet; a claim that rang would ring always.
+    for name in ["one", "another"] {
+        world.put(name, world.once_in(0)).await;
+        assert!(rung(), "a new job");
+        world.run_one(true).await;
+        if !rung() {
+            break;
+        }
+        assert_eq!(name, "one", "a claim is nothing new");
+    }
     let stored = world.put("job", world.once_in(0)).await;
     assert!(rung(), "a new job");
     let claim = world.begin_one().await;
-    assert!(!rung(), "a claim is nothing new");
     world.settle(&claim, false).await;
     assert!(rung(), "a retry");
     world

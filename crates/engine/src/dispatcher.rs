@@ -40,7 +40,7 @@ pub(crate) struct Dispatcher {
 const AT_ONCE: usize = 256;
 
 /// So many claims are taken before the clock is looked at: what is due while a thousand arrive shall not wait until all of
-/// them have their places, which takes several microseconds each.
+/// them have their places.
 const IN_A_ROW: usize = 16;
 
 impl Dispatcher {

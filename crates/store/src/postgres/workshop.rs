@@ -1,9 +1,8 @@
 //! A thread for work that takes long and is not urgent.
 //!
 //! A claim reads a thousand definitions, and a settlement writes a thousand rows. Whichever thread does that hears no alarm
-//! of what is due meanwhile, and calls nobody. So claims and settlements are made by a thread of their own, and the kernel
-//! sees to it that those who call come first: they have slept, and this one has not. The embedded store does the same with
-//! its writer.
+//! of what is due meanwhile, and calls nobody. So claims and settlements are made by a thread of their own, as the
+//! embedded store does with its writer.
 
 use std::sync::OnceLock;
 

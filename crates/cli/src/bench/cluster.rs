@@ -6,6 +6,8 @@
 //! done twice with the same jobs: right after a checkpoint, and once more before the next one. A measurement ends when the
 //! last occurrence is settled, and the ledger has to account for each.
 //!
+//! - *bare visits*: rows of jobs read and written by their keys as often as nobody can do without who claims and settles
+//!   them: what the machine takes for memory that is cold, whatever else is done;
 //! - *alone*: claims and settlements of one store without a call between them: what the database itself carries;
 //! - *herd*: all at one instant, called by the nodes, beside the bare client that makes the same calls;
 //! - *steady*: evenly spread, after a checkpoint; lateness is measured at the target.
@@ -100,18 +102,26 @@ async fn measure(yard: &Yard, options: &Options) -> anyhow::Result<Vec<Line>> {
         let name = |what: &str| format!("{stored} stored, {what}");
         lines.extend(filled.map(|filled| Line::new(name("written"), filled, "1/s")));
         let all = options.herd * options.rounds;
-        for (when, alone) in When::BOTH.into_iter().zip(alone(yard, options).await?) {
+        let visits = visits(yard, options).await?;
+        for (when, used) in When::BOTH.into_iter().zip(visits.clone()) {
+            let what = format!("bare visits {}", when.name());
+            lines.extend(cost(&name(&what), all, &used));
+            costs.push(Cost { what, stored, used, visits: None });
+        }
+        let measured = alone(yard, options).await?.into_iter().zip(&visits);
+        for (when, (alone, visits)) in When::BOTH.into_iter().zip(measured) {
             let what = format!("alone {}", when.name());
             lines.push(Line::new(name(&format!("{what}, claimed")), f64::from(all) / alone.claiming, "1/s"));
             lines.push(Line::new(name(&format!("{what}, settled")), f64::from(all) / alone.settling, "1/s"));
             lines.extend(cost(&name(&what), all, &alone.used));
-            costs.push((what, stored, alone.used));
+            costs.push(Cost { what, stored, used: alone.used, visits: visits.database });
         }
         for &nodes in &nodes {
             let who = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
             let name = |what: &str| format!("{stored} stored, {who}, {what}");
             let running = yard.start(nodes).await?;
-            for (when, herd) in When::BOTH.into_iter().zip(herd(yard, &running, options).await?) {
+            let measured = herd(yard, &running, options).await?.into_iter().zip(&visits);
+            for (when, (herd, visits)) in When::BOTH.into_iter().zip(measured) {
                 let what = format!("herd {}", when.name());
                 let (rate, ceiling) = (f64::from(all) / herd.seconds, f64::from(all) / herd.bare);
                 lines.push(Line::new(name(&format!("{what}, settled")), rate, "1/s"));
@@ -119,7 +129,8 @@ async fn measure(yard: &Yard, options: &Options) -> anyhow::Result<Vec<Line>> {
                 lines.push(Line::new(name(&format!("{what}, settled of bare")), rate / ceiling * 100.0, "%"));
                 lines.push(Line::new(name(&format!("{what}, latest call")), herd.latest, "ms"));
                 lines.extend(cost(&name(&what), all, &herd.used));
-                costs.push((format!("{who}, {what}"), stored, herd.used));
+                let what = format!("{who}, {what}");
+                costs.push(Cost { what, stored, used: herd.used, visits: visits.database });
             }
             let steady = steady(yard, &running, options.rate, options.seconds).await?;
             yard.stop(running).await?;
@@ -128,7 +139,8 @@ async fn measure(yard: &Yard, options: &Options) -> anyhow::Result<Vec<Line>> {
                 lines.push(Line::new(name, steady.lateness.at(at), "ms"));
             }
             lines.extend(cost(&name("steady"), options.rate * options.seconds, &steady.used));
-            costs.push((format!("{who}, steady"), stored, steady.used));
+            let what = format!("{who}, steady");
+            costs.push(Cost { what, stored, used: steady.used, visits: None });
         }
     }
     lines.extend(growth(&costs));
@@ -151,25 +163,48 @@ fn cost(name: &str, occurrences: u32, used: &Used) -> Vec<Line> {
     lines
 }
 
+/// What something has cost with so many jobs stored.
+struct Cost {
+    what: String,
+    stored: u32,
+    used: Used,
+    /// Seconds of CPU that bare visits took of as many jobs at the same distance from a checkpoint.
+    visits: Option<f64>,
+}
+
+impl Cost {
+    /// Seconds of CPU of nodes and database.
+    fn together(&self) -> Option<f64> {
+        Some(self.used.nodes? + self.used.database?)
+    }
+}
+
 /// What it costs with the most jobs stored, of what it costs with the fewest.
-fn growth(costs: &[(String, u32, Used)]) -> Vec<Line> {
+fn growth(costs: &[Cost]) -> Vec<Line> {
     let mut lines = Vec::new();
-    let Some((fewest, most)) = costs.first().zip(costs.last()).map(|(first, last)| (first.1, last.1)) else {
+    let Some((fewest, most)) =
+        costs.first().zip(costs.last()).map(|(first, last)| (first.stored, last.stored))
+    else {
         return lines;
     };
-    for (name, _, before) in costs.iter().filter(|(_, stored, _)| *stored == fewest && fewest < most) {
-        let after = costs.iter().find(|(other, stored, _)| other == name && *stored == most);
-        let Some((.., after)) = after else { continue };
+    for before in costs.iter().filter(|cost| cost.stored == fewest && fewest < most) {
+        let what = &before.what;
+        let Some(after) = costs.iter().find(|cost| cost.what == *what && cost.stored == most) else {
+            continue;
+        };
+        let both = |value: fn(&Cost) -> Option<f64>| value(before).zip(value(after));
         let parts = [
-            ("CPU of nodes", before.nodes.zip(after.nodes)),
-            ("CPU of database", before.database.zip(after.database)),
-            ("WAL", Some((before.wal, after.wal))),
-            ("WAL without whole pages", before.wal_of_records().zip(after.wal_of_records())),
+            ("CPU of nodes", both(|cost| cost.used.nodes)),
+            ("CPU of database", both(|cost| cost.used.database)),
+            ("CPU together", both(Cost::together)),
+            ("CPU together besides bare visits", both(|cost| Some(cost.together()? - cost.visits?))),
+            ("WAL", both(|cost| Some(cost.used.wal))),
+            ("WAL without whole pages", both(|cost| cost.used.wal_of_records())),
         ];
-        for (what, both) in parts {
+        for (part, both) in parts {
             let both = both.filter(|(before, _)| *before > 0.0);
             lines.extend(both.map(|(before, after)| {
-                Line::new(format!("{name}, {what}, {most} of {fewest} stored"), after / before * 100.0, "%")
+                Line::new(format!("{what}, {part}, {most} of {fewest} stored"), after / before * 100.0, "%")
             }));
         }
     }
@@ -197,6 +232,14 @@ async fn rounds<T>(
         });
     }
     sums.context("there was no round")
+}
+
+async fn visits(yard: &Yard, options: &Options) -> anyhow::Result<[Used; 2]> {
+    let store = yard.store().await?;
+    let measure = async |jobs: &[u32], when| yard.visit(&store, jobs, when).await;
+    let measured = rounds(yard, options, measure, |one, other| one + other).await;
+    store.leave().await?;
+    measured
 }
 
 async fn alone(yard: &Yard, options: &Options) -> anyhow::Result<[Alone; 2]> {

@@ -70,6 +70,21 @@ impl TrialGround {
         self.run(&format!("DROP SCHEMA {} CASCADE", self.schema)).await
     }
 
+    /// Keeps the database from cleaning up by itself, which it does once a minute if at all: whether that falls into a
+    /// measurement of a second would be luck. Whoever measures [does it](Self::sweep) between two of them.
+    pub async fn clean_up_when_asked(&self) -> Result<()> {
+        self.run(&format!(
+            "DO $$ DECLARE name text; BEGIN
+               FOR name IN SELECT c.oid::regclass::text FROM pg_class c
+                           WHERE c.relkind = 'r' AND c.relnamespace = '{}'::regnamespace LOOP
+                 EXECUTE 'ALTER TABLE ' || name || ' SET (autovacuum_enabled = off)';
+               END LOOP;
+             END $$",
+            self.schema
+        ))
+        .await
+    }
+
     /// Does now what a database does by and by after many changes: it cleans up and counts anew.
     pub async fn clean_up(&self) -> Result<()> {
         for table in ["jobs", "due", "definitions", "executions", "collections", "history", "ledger"] {
@@ -166,6 +181,50 @@ impl PostgresStore {
     pub async fn fill(&self, jobs: &[JobWrite]) -> Result<()> {
         change!(&self.shared, work => fill(&mut work, jobs))
     }
+
+    /// The jobs that have these names, in whatever collections.
+    pub async fn named(&self, names: &[String]) -> Result<Vec<JobId>> {
+        let names: Vec<String> = names.iter().map(|name| key(name)).collect();
+        change!(&self.shared, work => named(&work, &names))
+    }
+
+    /// What nobody can do without who claims jobs: reads what they are, and writes each. Nothing of them changes.
+    pub async fn visit_to_claim(&self, jobs: &[JobId]) -> Result<()> {
+        let ids: Vec<i64> = jobs.iter().map(|job| job.0).collect();
+        change!(&self.shared, work => async {
+            work.by_index().await?;
+            let sql = "SELECT definition FROM definitions WHERE job_id = ANY($1)";
+            all_there(work.query(sql, &[&ids]).await?.len(), &ids)?;
+            write_again(&work, &ids).await
+        })
+    }
+
+    /// What nobody can do without who settles: writes each once more.
+    pub async fn visit_to_settle(&self, jobs: &[JobId]) -> Result<()> {
+        let ids: Vec<i64> = jobs.iter().map(|job| job.0).collect();
+        change!(&self.shared, work => async {
+            work.by_index().await?;
+            write_again(&work, &ids).await
+        })
+    }
+}
+
+async fn named(work: &Work<'_>, names: &[String]) -> Outcome<Vec<JobId>> {
+    let sql = "SELECT id FROM jobs WHERE name_key = ANY($1) AND deleted_at IS NULL ORDER BY id";
+    let rows = work.query(sql, &[&names]).await?;
+    rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect()
+}
+
+async fn write_again(work: &Work<'_>, ids: &[i64]) -> Outcome<()> {
+    let sql = "UPDATE jobs SET history_total = history_total WHERE id = ANY($1)";
+    all_there(work.execute(sql, &[&ids]).await? as usize, ids)
+}
+
+fn all_there(found: usize, ids: &[i64]) -> Outcome<()> {
+    if found == ids.len() {
+        return Ok(());
+    }
+    Err(Fault::Told(Error::Failed(format!("{found} of {} jobs of a trial are there", ids.len()))))
 }
 
 async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {

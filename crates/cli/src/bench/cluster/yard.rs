@@ -1,6 +1,6 @@
 //! A database full of jobs, and what is done with it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -40,6 +40,9 @@ const READY: SignedDuration = SignedDuration::from_secs(3);
 
 /// How often a measurement begins anew because the machine was not ready in time.
 const TRIES: u32 = 4;
+
+/// A target for what is not called.
+const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
 
 /// See the module.
 pub(super) struct Yard {
@@ -98,6 +101,7 @@ impl Yard {
         let keyring = Keyring::new(Key::generate()?, []);
         let books = store(&ground, &keyring, "books").await?;
         books.leave().await?;
+        ground.clean_up_when_asked().await?;
         let began = SystemClock.now();
         Ok(Self { ground, keyring, books, began, stored: AtomicU32::new(0), picked: AtomicU32::new(0) })
     }
@@ -117,14 +121,8 @@ impl Yard {
             self.make_collection(i).await?;
         }
         let began = SystemClock.now();
-        // Never due while this runs, and each at another time.
-        let far = |i: u32| {
-            let apart = SignedDuration::from_secs(97 * i64::from(i % 1_000_000));
-            began + SignedDuration::from_hours(24 * 30) + apart
-        };
-        let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
         let jobs: Vec<u32> = (there..stored).collect();
-        self.write(&jobs, &|_, job| far(job), nobody).await?;
+        self.write(&jobs, &|_, job| self.far(job), NOBODY).await?;
         let rate = f64::from(stored - there) / seconds(began, SystemClock.now());
         self.ground.clean_up().await?;
         self.ground.sweep().await?;
@@ -134,6 +132,12 @@ impl Yard {
             );
         }
         Ok(Some(rate))
+    }
+
+    /// When a job is due that shall not run: never while this does, and each at another time.
+    fn far(&self, job: u32) -> Timestamp {
+        let apart = SignedDuration::from_secs(97 * i64::from(job % 1_000_000));
+        self.began + SignedDuration::from_hours(24 * 30) + apart
     }
 
     async fn make_collection(&self, i: u32) -> anyhow::Result<()> {
@@ -207,6 +211,28 @@ impl Yard {
         store(&self.ground, &self.keyring, "alone").await
     }
 
+    /// Visits each of some jobs by its key as often as nobody can do without: to read it and write it when it is claimed,
+    /// and to write it when that is settled.
+    pub(super) async fn visit(
+        &self,
+        store: &PostgresStore,
+        jobs: &[u32],
+        when: When,
+    ) -> anyhow::Result<Used> {
+        self.write(jobs, &|_, job| self.far(job), NOBODY).await?;
+        let names: Vec<String> = jobs.iter().map(|job| name(*job)).collect();
+        let ids = store.named(&names).await?;
+        self.come_to_rest(when).await?;
+        let before = Reading::take(None, self.ground.meter().await?);
+        for part in ids.chunks(TOGETHER) {
+            store.visit_to_claim(part).await?;
+        }
+        for part in ids.chunks(TOGETHER) {
+            store.visit_to_settle(part).await?;
+        }
+        self.used(&before, None).await
+    }
+
     /// Claims and settles an occurrence of each of some jobs, without a call.
     pub(super) async fn alone(
         &self,
@@ -216,7 +242,7 @@ impl Yard {
     ) -> anyhow::Result<Alone> {
         let count = u32::try_from(jobs.len())?;
         let due = SystemClock.now() + SignedDuration::from_hours(1);
-        self.write(jobs, &|_, _| due, SocketAddr::from(([127, 0, 0, 1], 9))).await?;
+        self.write(jobs, &|_, _| due, NOBODY).await?;
         self.come_to_rest(when).await?;
         let before = Reading::take(None, self.ground.meter().await?);
         let (began, mut claims) = (SystemClock.now(), Vec::new());
@@ -370,6 +396,10 @@ fn collection(i: u32) -> CollectionPath {
     CollectionPath { subscription: "bench".into(), group: "bench".into(), name: format!("collection-{i:05}") }
 }
 
+fn name(job: u32) -> String {
+    format!("job-{job:07}")
+}
+
 fn write(job: u32, due: Timestamp, address: SocketAddr) -> anyhow::Result<JobWrite> {
     let now = SystemClock.now();
     let request = HttpRequest {
@@ -396,7 +426,7 @@ fn write(job: u32, due: Timestamp, address: SocketAddr) -> anyhow::Result<JobWri
     let rule = definition.rule()?;
     Ok(JobWrite {
         collection: collection(job / IN_A_COLLECTION),
-        name: format!("job-{job:07}"),
+        name: name(job),
         standing: begin(&rule, JobState::Enabled),
         definition,
         expected: ExpectedJob::Absent,

@@ -25,7 +25,7 @@ use model::{Clock, Timestamp};
 use store::Store as _;
 use tokio::task::JoinSet;
 
-use self::nodes::{Nodes, Used};
+use self::nodes::{Nodes, TICKS, Used};
 use self::yard::{Alone, When, Yard};
 use super::bare::HttpClient;
 use super::report::{Line, Spread};
@@ -177,6 +177,11 @@ impl Cost {
     fn together(&self) -> Option<f64> {
         Some(self.used.nodes? + self.used.database?)
     }
+
+    /// The same without bare visits; `None` where nothing is left that could be counted.
+    fn besides_visits(&self) -> Option<f64> {
+        Some(self.together()? - self.visits?).filter(|rest| *rest * TICKS > 0.5)
+    }
 }
 
 /// What it costs with the most jobs stored, of what it costs with the fewest.
@@ -197,7 +202,7 @@ fn growth(costs: &[Cost]) -> Vec<Line> {
             ("CPU of nodes", both(|cost| cost.used.nodes)),
             ("CPU of database", both(|cost| cost.used.database)),
             ("CPU together", both(Cost::together)),
-            ("CPU together besides bare visits", both(|cost| Some(cost.together()? - cost.visits?))),
+            ("CPU together besides bare visits", both(Cost::besides_visits)),
             ("WAL", both(|cost| Some(cost.used.wal))),
             ("WAL without whole pages", both(|cost| cost.used.wal_of_records())),
         ];
@@ -322,4 +327,21 @@ async fn call(client: &HttpClient, calls: u32, concurrency: u32) -> anyhow::Resu
         ended.context("a caller ended early")??;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_told_besides_bare_visits_where_nothing_is_left() {
+        let besides_visits = |database, visits| {
+            let used = Used { nodes: Some(0.1), database: Some(database), wal: 0.0, log: None };
+            Cost { what: "herd".to_owned(), stored: 1, used, visits: Some(visits) }.besides_visits()
+        };
+        assert_eq!(besides_visits(0.5, 0.25), Some(0.35));
+        assert_ne!(0.1 + 0.2 - 0.3, 0.0, "rounding leaves something");
+        assert_eq!(besides_visits(0.2, 0.3), None, "what is left is rounding");
+        assert_eq!(besides_visits(0.1, 0.3), None, "less than nothing is left");
+    }
 }

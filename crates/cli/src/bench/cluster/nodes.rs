@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context;
 use store::{LogPart, Meter};
 
+/// How often a second the kernel counts the CPU of a process: the same on every Linux that Rust runs on.
+pub(super) const TICKS: f64 = 100.0;
+
 /// Nodes of this binary; they end with this.
 pub(super) struct Nodes(Vec<Child>);
 
@@ -156,8 +159,6 @@ fn processes() -> HashMap<u32, Process> {
 }
 
 fn process(stat: &str) -> Option<Process> {
-    // Ticks are hundredths of a second on every Linux that Rust runs on.
-    const TICKS: f64 = 100.0;
     let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let ticks = |i: usize| fields.get(i).and_then(|field| field.parse::<f64>().ok()).unwrap_or_default();

@@ -11,7 +11,7 @@ use tokio_postgres::error::SqlState;
 use super::columns::{code, key, number};
 use super::connection::Address;
 use super::fault::{Fault, Outcome};
-use super::work::{Work, change};
+use super::work::{Work, change, read};
 use super::{PostgresStore, collections, due, keys, shards};
 use crate::codec::ticks;
 use crate::seal::KeyId;
@@ -185,7 +185,7 @@ impl PostgresStore {
     /// The jobs that have these names, in whatever collections.
     pub async fn named(&self, names: &[String]) -> Result<Vec<JobId>> {
         let names: Vec<String> = names.iter().map(|name| key(name)).collect();
-        change!(&self.shared, work => named(&work, &names))
+        read!(&self.shared, work => named(&work, &names))
     }
 
     /// What nobody can do without who claims jobs: reads what they are, and writes each. Nothing of them changes.

@@ -1,10 +1,12 @@
 //! How far nodes on one PostgreSQL database carry, and whether a job that is stored costs those that run anything.
 //!
-//! The nodes are processes of this binary. The database is filled once for every number of stored jobs; each measurement
-//! picks its jobs evenly among them, so that they lie as far apart as jobs do that people wrote over the years. What the
-//! first change of a page after a checkpoint costs in the log is most of what depends on the number of jobs. So each is
-//! done twice with the same jobs: right after a checkpoint, and once more before the next one. A measurement ends when the
-//! last occurrence is settled, and the ledger has to account for each.
+//! The nodes are processes of this binary. Each number of stored jobs has a schema of its own. A round measures all of them
+//! one after the other and compares what it has measured itself, so that a machine which is slower for some minutes is so
+//! for all of them. Jobs that run are picked in two ways: *side by side*, the same ones however many others are stored, so
+//! that nothing else differs; and *apart*, evenly among them, as jobs lie that people wrote over the years. What the first
+//! change of a page after a checkpoint costs in the log is most of what depends on that. So each is done twice with the
+//! same jobs: right after a checkpoint, and once more before the next one. A measurement ends when the last occurrence is
+//! settled, and the ledger has to account for each.
 //!
 //! - *bare visits*: rows of jobs read and written by their keys as often as nobody can do without who claims and settles
 //!   them: what the machine takes for memory that is cold, whatever else is done;
@@ -26,11 +28,12 @@ use store::Store as _;
 use tokio::task::JoinSet;
 
 use self::nodes::{Nodes, TICKS, Used};
-use self::yard::{Alone, When, Yard};
+use self::yard::{Lying, When, Yard};
 use super::bare::HttpClient;
-use super::report::{Line, Spread};
+use super::report::{Line, Spread, over};
 use super::sinks::HttpSink;
 use super::target::{Arrival, Target};
+use crate::progress::Progress;
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -38,7 +41,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const CALLS_PER_NODE: u32 = 100;
 
 /// The options of `bench cluster`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// A PostgreSQL database; a schema is made in it, and removed in the end
@@ -59,7 +62,10 @@ pub(super) struct Options {
     /// For how long
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// How often what is due at one instant is measured; the cost is that of all rounds together
+    /// How those that run lie among those that are stored, one after the other
+    #[arg(long, value_delimiter = ',', default_value = "side-by-side,apart")]
+    lying: Vec<Lying>,
+    /// How often all of it is measured
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 }
@@ -72,7 +78,7 @@ const EXAMPLES: &str = "Give it a database of its own on this machine: only then
     sh -c 'punctual bench cluster --database \"$PUNCTUAL_TEST_POSTGRES\" --nodes 1,2,4 --stored 10000,1000000'
 
 Examples:
-  punctual bench cluster --database \"$PUNCTUAL_TEST_POSTGRES\" --nodes 1 --stored 500,1000 --herd 100 --rate 20 --seconds 1";
+  punctual bench cluster --database \"$PUNCTUAL_TEST_POSTGRES\" --nodes 1 --stored 500,1000 --herd 100 --rate 20 --seconds 1 --lying apart";
 
 /// Measures.
 pub(super) async fn cluster(options: &Options) -> anyhow::Result<Vec<Line>> {
@@ -83,68 +89,70 @@ pub(super) async fn cluster(options: &Options) -> anyhow::Result<Vec<Line>> {
             "{most} jobs shall run and only {least} are stored; allowed: --stored of as many as run, or more"
         );
     }
-    let yard = Yard::open(&options.database).await?;
-    let measured = measure(&yard, options).await;
-    let cleared = yard.clear().await;
-    let lines = measured?;
-    cleared?;
+    let mut yards = Vec::new();
+    let mut measured = measure(&mut yards, options).await;
+    for yard in yards {
+        let cleared = yard.clear().await;
+        measured = measured.and_then(|lines| cleared.map(|()| lines));
+    }
+    measured
+}
+
+async fn measure(yards: &mut Vec<Yard>, options: &Options) -> anyhow::Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    let Options { mut stored, mut nodes, mut lying, rounds, .. } = options.clone();
+    stored.sort_unstable();
+    stored.dedup();
+    nodes.sort_unstable();
+    nodes.dedup();
+    lying.sort_unstable();
+    lying.dedup();
+    for stored in stored {
+        let yard = match yards.first() {
+            Some(first) => first.another(stored).await?,
+            None => Yard::open(&options.database, stored).await?,
+        };
+        let yard = yards.push_mut(yard);
+        let rate = yard.fill().await?;
+        lines.push(Line::new(format!("{stored} stored, written"), rate, "1/s"));
+    }
+    let steps = rounds as usize * yards.len() * lying.len() * (1 + nodes.len());
+    let (progress, mut done) = (Progress::of("measured", steps as u64), 0);
+    let mut step = || {
+        done += 1;
+        progress.at(done);
+    };
+    let mut measured = Vec::new();
+    for _ in 0..rounds {
+        let mut report = Report::default();
+        for (yard, &lying) in yards.iter().flat_map(|yard| lying.iter().map(move |lying| (yard, lying))) {
+            let work = Work { yard, options, lying };
+            let visits = work.without_calls(&mut report).await?;
+            step();
+            for &nodes in &nodes {
+                work.nodes(nodes, visits, &mut report).await?;
+                step();
+            }
+        }
+        report.lines.extend(growth(&report.costs));
+        measured.push(report.lines);
+    }
+    lines.extend(over(measured));
     Ok(lines)
 }
 
-async fn measure(yard: &Yard, options: &Options) -> anyhow::Result<Vec<Line>> {
-    let mut lines = Vec::new();
-    let mut costs = Vec::new();
-    let (mut stored, mut nodes) = (options.stored.clone(), options.nodes.clone());
-    stored.sort_unstable();
-    nodes.sort_unstable();
-    for stored in stored {
-        let filled = yard.fill_to(stored).await?;
-        let name = |what: &str| format!("{stored} stored, {what}");
-        lines.extend(filled.map(|filled| Line::new(name("written"), filled, "1/s")));
-        let all = options.herd * options.rounds;
-        let visits = visits(yard, options).await?;
-        for (when, used) in When::BOTH.into_iter().zip(visits.clone()) {
-            let what = format!("bare visits {}", when.name());
-            lines.extend(cost(&name(&what), all, &used));
-            costs.push(Cost { what, stored, used, visits: None });
-        }
-        let measured = alone(yard, options).await?.into_iter().zip(&visits);
-        for (when, (alone, visits)) in When::BOTH.into_iter().zip(measured) {
-            let what = format!("alone {}", when.name());
-            lines.push(Line::new(name(&format!("{what}, claimed")), f64::from(all) / alone.claiming, "1/s"));
-            lines.push(Line::new(name(&format!("{what}, settled")), f64::from(all) / alone.settling, "1/s"));
-            lines.extend(cost(&name(&what), all, &alone.used));
-            costs.push(Cost { what, stored, used: alone.used, visits: visits.database });
-        }
-        for &nodes in &nodes {
-            let who = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
-            let name = |what: &str| format!("{stored} stored, {who}, {what}");
-            let running = yard.start(nodes).await?;
-            let measured = herd(yard, &running, options).await?.into_iter().zip(&visits);
-            for (when, (herd, visits)) in When::BOTH.into_iter().zip(measured) {
-                let what = format!("herd {}", when.name());
-                let (rate, ceiling) = (f64::from(all) / herd.seconds, f64::from(all) / herd.bare);
-                lines.push(Line::new(name(&format!("{what}, settled")), rate, "1/s"));
-                lines.push(Line::new(name(&format!("{what}, bare client")), ceiling, "1/s"));
-                lines.push(Line::new(name(&format!("{what}, settled of bare")), rate / ceiling * 100.0, "%"));
-                lines.push(Line::new(name(&format!("{what}, latest call")), herd.latest, "ms"));
-                lines.extend(cost(&name(&what), all, &herd.used));
-                let what = format!("{who}, {what}");
-                costs.push(Cost { what, stored, used: herd.used, visits: visits.database });
-            }
-            let steady = steady(yard, &running, options.rate, options.seconds).await?;
-            yard.stop(running).await?;
-            for (part, at) in [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
-                let name = name(&format!("lateness {part} at {} a second", options.rate));
-                lines.push(Line::new(name, steady.lateness.at(at), "ms"));
-            }
-            lines.extend(cost(&name("steady"), options.rate * options.seconds, &steady.used));
-            let what = format!("{who}, steady");
-            costs.push(Cost { what, stored, used: steady.used, visits: None });
-        }
-    }
-    lines.extend(growth(&costs));
-    Ok(lines)
+/// What was measured in a round.
+#[derive(Default)]
+struct Report {
+    lines: Vec<Line>,
+    costs: Vec<Cost>,
+}
+
+/// What is done with jobs of a yard that lie in one way.
+struct Work<'a> {
+    yard: &'a Yard,
+    options: &'a Options,
+    lying: Lying,
 }
 
 /// What an occurrence has cost.
@@ -216,93 +224,100 @@ fn growth(costs: &[Cost]) -> Vec<Line> {
     lines
 }
 
-/// Adds up all rounds of a measurement, each made after a checkpoint and once more between two.
-async fn rounds<T>(
-    yard: &Yard,
-    options: &Options,
-    measure: impl AsyncFn(&[u32], When) -> anyhow::Result<T>,
-    add: impl Fn(T, T) -> T,
-) -> anyhow::Result<[T; 2]> {
-    let mut sums: Option<[T; 2]> = None;
-    for _ in 0..options.rounds {
-        let jobs = yard.pick(options.herd);
-        let [first, again] = When::BOTH;
-        let round = [measure(&jobs, first).await?, measure(&jobs, again).await?];
-        sums = Some(match sums {
-            None => round,
-            Some([first, again]) => {
-                let [first_round, again_round] = round;
-                [add(first, first_round), add(again, again_round)]
-            }
-        });
+impl Work<'_> {
+    /// Adds a measurement to what is told, and to what is compared in the end: of how many occurrences it was, and what the
+    /// bare visits took that belong to it.
+    fn tell(&self, report: &mut Report, what: &str, occurrences: u32, used: Used, visits: Option<f64>) {
+        report.lines.extend(cost(&self.name(what), occurrences, &used));
+        let what = format!("{}, {what}", self.lying.name());
+        report.costs.push(Cost { what, stored: self.yard.stored(), used, visits });
     }
-    sums.context("there was no round")
-}
 
-async fn visits(yard: &Yard, options: &Options) -> anyhow::Result<[Used; 2]> {
-    let store = yard.store().await?;
-    let measure = async |jobs: &[u32], when| yard.visit(&store, jobs, when).await;
-    let measured = rounds(yard, options, measure, |one, other| one + other).await;
-    store.leave().await?;
-    measured
-}
+    fn name(&self, what: &str) -> String {
+        format!("{} stored, {}, {what}", self.yard.stored(), self.lying.name())
+    }
 
-async fn alone(yard: &Yard, options: &Options) -> anyhow::Result<[Alone; 2]> {
-    let add = |one: Alone, other: Alone| Alone {
-        claiming: one.claiming + other.claiming,
-        settling: one.settling + other.settling,
-        used: one.used + other.used,
-    };
-    let store = yard.store().await?;
-    let measured = rounds(yard, options, async |jobs, when| yard.alone(&store, jobs, when).await, add).await;
-    store.leave().await?;
-    measured
-}
+    /// One store: the bare visits, and claims and settlements without calls. What the database took for the visits.
+    async fn without_calls(&self, report: &mut Report) -> anyhow::Result<[Option<f64>; 2]> {
+        let store = self.yard.store().await?;
+        let herd = self.options.herd;
+        let jobs = self.yard.pick(herd, self.lying);
+        let mut visits = [None; 2];
+        for (when, visits) in When::BOTH.into_iter().zip(&mut visits) {
+            let used = self.yard.visit(&store, &jobs, when).await?;
+            *visits = used.database;
+            self.tell(report, &format!("bare visits {}", when.name()), herd, used, None);
+        }
+        let jobs = self.yard.pick(herd, self.lying);
+        for (when, visits) in When::BOTH.into_iter().zip(visits) {
+            let alone = self.yard.alone(&store, &jobs, when).await?;
+            let what = format!("alone {}", when.name());
+            for (part, seconds) in [("claimed", alone.claiming), ("settled", alone.settling)] {
+                let name = self.name(&format!("{what}, {part}"));
+                report.lines.push(Line::new(name, f64::from(herd) / seconds, "1/s"));
+            }
+            self.tell(report, &what, herd, alone.used, visits);
+        }
+        store.leave().await?;
+        Ok(visits)
+    }
 
-struct Herd {
-    seconds: f64,
-    /// How late the latest call of all began, in milliseconds.
-    latest: f64,
-    /// Seconds that the bare client took.
-    bare: f64,
-    used: Used,
-}
+    /// So many nodes: what is spread evenly, and the herd.
+    async fn nodes(&self, nodes: u32, visits: [Option<f64>; 2], report: &mut Report) -> anyhow::Result<()> {
+        let who = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
+        let running = self.yard.start(nodes).await?;
+        // This first: from then on the nodes have connections that were used before, as those of a server are.
+        self.steady(&running, &who, report).await?;
+        self.herd(&running, &who, visits, report).await?;
+        self.yard.stop(running).await
+    }
 
-async fn herd(yard: &Yard, running: &Nodes, options: &Options) -> anyhow::Result<[Herd; 2]> {
-    let callers = u32::try_from(running.count())? * CALLS_PER_NODE;
-    let sink = HttpSink::start(OK, None).await?;
-    let measure = async |jobs: &[u32], when: When| {
-        let fired = yard.fire(running, jobs, when, &|begin, _| begin, sink.address).await?;
-        // It repeats the first call that has arrived.
-        let client = sink.client(None)?;
-        let began = SystemClock.now();
-        call(&client, options.herd, callers).await?;
-        let bare = seconds(began, SystemClock.now());
-        Ok(Herd { seconds: fired.seconds, latest: fired.latest, bare, used: fired.used })
-    };
-    let add = |one: Herd, other: Herd| Herd {
-        seconds: one.seconds + other.seconds,
-        latest: one.latest.max(other.latest),
-        bare: one.bare + other.bare,
-        used: one.used + other.used,
-    };
-    rounds(yard, options, measure, add).await
-}
+    async fn steady(&self, running: &Nodes, who: &str, report: &mut Report) -> anyhow::Result<()> {
+        let Options { rate, seconds, .. } = *self.options;
+        let target = Target::start().await?;
+        let step = jiff::SignedDuration::from_secs(1) / i32::try_from(rate)?;
+        let due = |begin: Timestamp, i: u32| begin + step * i32::try_from(i).unwrap_or(i32::MAX);
+        target.expect(usize::try_from(rate * seconds)?);
+        let jobs = self.yard.pick(rate * seconds, self.lying);
+        let fired = self.yard.fire(running, &jobs, When::AfterCheckpoint, &due, target.address).await?;
+        let lateness = Spread::new(target.all().await.iter().map(Arrival::lateness).collect());
+        for (part, at) in [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
+            let name = self.name(&format!("{who}, lateness {part} at {rate} a second"));
+            report.lines.push(Line::new(name, lateness.at(at), "ms"));
+        }
+        self.tell(report, &format!("{who}, steady"), rate * seconds, fired.used, None);
+        Ok(())
+    }
 
-struct Steady {
-    lateness: Spread,
-    used: Used,
-}
-
-async fn steady(yard: &Yard, running: &Nodes, rate: u32, seconds: u32) -> anyhow::Result<Steady> {
-    let target = Target::start().await?;
-    let step = jiff::SignedDuration::from_secs(1) / i32::try_from(rate)?;
-    let due = |begin: Timestamp, i: u32| begin + step * i32::try_from(i).unwrap_or(i32::MAX);
-    target.expect(usize::try_from(rate * seconds)?);
-    let jobs = yard.pick(rate * seconds);
-    let fired = yard.fire(running, &jobs, When::AfterCheckpoint, &due, target.address).await?;
-    let arrivals = target.all().await;
-    Ok(Steady { lateness: Spread::new(arrivals.iter().map(Arrival::lateness).collect()), used: fired.used })
+    async fn herd(
+        &self,
+        running: &Nodes,
+        who: &str,
+        visits: [Option<f64>; 2],
+        report: &mut Report,
+    ) -> anyhow::Result<()> {
+        let callers = u32::try_from(running.count())? * CALLS_PER_NODE;
+        let herd = self.options.herd;
+        let jobs = self.yard.pick(herd, self.lying);
+        let sink = HttpSink::start(OK, None).await?;
+        for (when, visits) in When::BOTH.into_iter().zip(visits) {
+            let fired = self.yard.fire(running, &jobs, when, &|begin, _| begin, sink.address).await?;
+            // It repeats the first call that has arrived.
+            let client = sink.client(None)?;
+            let began = SystemClock.now();
+            call(&client, herd, callers).await?;
+            let ceiling = f64::from(herd) / seconds(began, SystemClock.now());
+            let rate = f64::from(herd) / fired.seconds;
+            let what = format!("{who}, herd {}", when.name());
+            let name = |part: &str| self.name(&format!("{what}, {part}"));
+            report.lines.push(Line::new(name("settled"), rate, "1/s"));
+            report.lines.push(Line::new(name("bare client"), ceiling, "1/s"));
+            report.lines.push(Line::new(name("settled of bare"), rate / ceiling * 100.0, "%"));
+            report.lines.push(Line::new(name("latest call"), fired.latest, "ms"));
+            self.tell(report, &what, herd, fired.used, visits);
+        }
+        Ok(())
+    }
 }
 
 /// From one instant to another; never none, so that it can be divided by.

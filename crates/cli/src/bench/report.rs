@@ -1,6 +1,7 @@
 //! What was measured, as a table or as JSON.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
@@ -41,13 +42,14 @@ fn digits(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The lines of all rounds as one each. Every round has the same.
+/// The lines of all rounds as one each, in the order in which they first come.
 pub(super) fn over(rounds: Vec<Vec<Line>>) -> Vec<Line> {
-    let mut rounds = rounds.into_iter();
-    let mut lines = rounds.next().unwrap_or_default();
-    for round in rounds {
-        for (line, more) in lines.iter_mut().zip(round) {
-            line.values.extend(more.values);
+    let (mut lines, mut places) = (Vec::<Line>::new(), HashMap::new());
+    for line in rounds.into_iter().flatten() {
+        let place = *places.entry(line.name.clone()).or_insert(lines.len());
+        match lines.get_mut(place) {
+            Some(before) => before.values.extend(line.values),
+            None => lines.push(line),
         }
     }
     lines
@@ -109,9 +111,11 @@ mod tests {
     #[test]
     fn rounds_become_a_median_with_its_range() {
         let round = |rate, jobs| vec![Line::new("rate", rate, "1/s"), Line::new("jobs", jobs, "")];
-        let lines = over(vec![round(3.0, 7.0), round(1.5, 7.0), round(2.0, 7.0)]);
+        // What one of them could not tell does not put the others out of step.
+        let partly = vec![Line::new("jobs", 8.0, "")];
+        let lines = over(vec![round(3.0, 7.0), partly, round(1.5, 7.0), round(2.0, 7.0)]);
         let shown: Vec<String> = lines.iter().map(Line::shown).collect();
-        assert_eq!(shown, ["2 1/s (1.50 to 3)", "7 "]);
+        assert_eq!(shown, ["2 1/s (1.50 to 3)", "7 (7 to 8)"]);
         assert_eq!(over(vec![round(0.25, 7.0)])[0].shown(), "0.25 1/s");
     }
 }

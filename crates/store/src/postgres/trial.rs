@@ -5,13 +5,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jiff::Timestamp;
 use model::{JobId, Overlap, Uuid};
 use tokio_postgres::error::SqlState;
 
 use super::columns::{code, key, number};
 use super::connection::Address;
 use super::fault::{Fault, Outcome};
-use super::work::{Work, change, read};
+use super::work::{Work, change};
 use super::{PostgresStore, collections, due, keys, shards};
 use crate::codec::ticks;
 use crate::seal::KeyId;
@@ -21,9 +22,12 @@ use crate::{Error, JobWrite, Result};
 pub struct TrialGround {
     address: Address,
     schema: String,
+    /// The URL of the database.
+    database: String,
+    /// The URL of the schema.
     url: String,
-    /// Whether the records of the log can be read.
-    reads_log: bool,
+    /// Where the functions are that read the records of the log, if there are any.
+    log_readers: Option<String>,
 }
 
 /// What lies in the write-ahead log between two readings.
@@ -48,15 +52,26 @@ pub struct Meter {
 impl TrialGround {
     /// Makes a schema in the database of a URL.
     pub async fn prepare(url: &str) -> Result<Self> {
-        let address = Address::parse(url)?;
-        let schema = format!("punctual_trial_{}", Uuid::new_v4().simple());
-        let mark = if url.contains('?') { '&' } else { '?' };
-        let url = format!("{url}{mark}options=-c%20search_path%3D{schema}");
-        let mut ground = Self { address, url, schema, reads_log: false };
-        ground.run(&format!("CREATE SCHEMA {}", ground.schema)).await?;
+        let mut ground = Self::make(url).await?;
         // Not everybody may, and not every server has it. It goes with the schema.
         let sql = format!("CREATE EXTENSION pg_walinspect SCHEMA {}", ground.schema);
-        ground.reads_log = ground.run(&sql).await.is_ok();
+        ground.log_readers = ground.run(&sql).await.is_ok().then(|| ground.schema.clone());
+        Ok(ground)
+    }
+
+    /// Makes another schema in the same database. It reads the log by what this one has, so this one has to stay for as long:
+    /// a database has one extension of a name.
+    pub async fn another(&self) -> Result<Self> {
+        Ok(Self { log_readers: self.log_readers.clone(), ..Self::make(&self.database).await? })
+    }
+
+    async fn make(database: &str) -> Result<Self> {
+        let address = Address::parse(database)?;
+        let schema = format!("punctual_trial_{}", Uuid::new_v4().simple());
+        let mark = if database.contains('?') { '&' } else { '?' };
+        let url = format!("{database}{mark}options=-c%20search_path%3D{schema}");
+        let ground = Self { address, schema, database: database.to_owned(), url, log_readers: None };
+        ground.run(&format!("CREATE SCHEMA {}", ground.schema)).await?;
         Ok(ground)
     }
 
@@ -136,9 +151,9 @@ impl TrialGround {
 
     /// What was written to the log between two readings; `None` where that cannot be read.
     pub async fn log_between(&self, before: &Meter, after: &Meter) -> Result<Option<LogPart>> {
-        if !self.reads_log || after.wal <= before.wal {
+        let Some(log_readers) = self.log_readers.as_ref().filter(|_| after.wal > before.wal) else {
             return Ok(None);
-        }
+        };
         let read = async {
             let (client, connection) = self.address.line().await?;
             let driver = tokio::spawn(connection);
@@ -146,9 +161,8 @@ impl TrialGround {
             // What is not on the disk yet cannot be read: of the last commit everything is.
             let sql = format!(
                 "SELECT count(*), coalesce(sum(fpi_length), 0)::bigint
-                 FROM {}.pg_get_wal_records_info('0/0'::pg_lsn + $1::bigint::numeric,
-                   least('0/0'::pg_lsn + $2::bigint::numeric, pg_current_wal_flush_lsn()))",
-                self.schema
+                 FROM {log_readers}.pg_get_wal_records_info('0/0'::pg_lsn + $1::bigint::numeric,
+                   least('0/0'::pg_lsn + $2::bigint::numeric, pg_current_wal_flush_lsn()))"
             );
             let row = client.query_one(&sql, &[&(before.wal as i64), &(after.wal as i64)]).await?;
             drop(client);
@@ -174,27 +188,30 @@ impl TrialGround {
 }
 
 impl PostgresStore {
-    /// Writes many jobs in a few statements: new ones, or in place of those that have their names.
+    /// Writes many jobs in a few statements: new ones, or in place of those that have their names. Their numbers.
     ///
     /// This is for a trial. It counts no limits, lists no certificates and asks nobody, so nothing of these jobs may be
     /// under way, and their collections must be there.
-    pub async fn fill(&self, jobs: &[JobWrite]) -> Result<()> {
+    pub async fn fill(&self, jobs: &[JobWrite]) -> Result<Vec<JobId>> {
         change!(&self.shared, work => fill(&mut work, jobs))
     }
 
-    /// The jobs that have these names, in whatever collections.
-    pub async fn named(&self, names: &[String]) -> Result<Vec<JobId>> {
-        let names: Vec<String> = names.iter().map(|name| key(name)).collect();
-        read!(&self.shared, work => named(&work, &names))
+    /// Lets jobs that have run, and will again, do so at other instants. Nothing else of them changes, so whoever knows
+    /// them still does.
+    pub async fn due_again(&self, jobs: &[(JobId, Timestamp)]) -> Result<()> {
+        change!(&self.shared, work => due_again(&work, jobs))
     }
 
-    /// What nobody can do without who claims jobs: reads what they are, and writes each. Nothing of them changes.
-    pub async fn visit_to_claim(&self, jobs: &[JobId]) -> Result<()> {
+    /// What nobody can do without who claims jobs: reads what they are, unless that is known, and writes each. Nothing of
+    /// them changes.
+    pub async fn visit_to_claim(&self, jobs: &[JobId], known: bool) -> Result<()> {
         let ids: Vec<i64> = jobs.iter().map(|job| job.0).collect();
         change!(&self.shared, work => async {
             work.by_index().await?;
-            let sql = "SELECT definition FROM definitions WHERE job_id = ANY($1)";
-            all_there(work.query(sql, &[&ids]).await?.len(), &ids)?;
+            if !known {
+                let sql = "SELECT definition FROM definitions WHERE job_id = ANY($1)";
+                all_there(work.query(sql, &[&ids]).await?.len(), &ids)?;
+            }
             write_again(&work, &ids).await
         })
     }
@@ -209,10 +226,27 @@ impl PostgresStore {
     }
 }
 
-async fn named(work: &Work<'_>, names: &[String]) -> Outcome<Vec<JobId>> {
-    let sql = "SELECT id FROM jobs WHERE name_key = ANY($1) AND deleted_at IS NULL ORDER BY id";
-    let rows = work.query(sql, &[&names]).await?;
-    rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect()
+async fn due_again(work: &Work<'_>, jobs: &[(JobId, Timestamp)]) -> Outcome<()> {
+    work.by_index().await?;
+    let next: HashMap<i64, i64> = jobs.iter().map(|(job, at)| (job.0, ticks(*at))).collect();
+    let ids: Vec<i64> = jobs.iter().map(|(job, _)| job.0).collect();
+    let sql = "SELECT id, shard, ahead, due_at FROM jobs WHERE id = ANY($1) AND due_at IS NOT NULL ORDER BY id FOR UPDATE";
+    let rows = work.query(sql, &[&ids]).await?;
+    all_there(rows.len(), &ids)?;
+    let mut moves = due::Moves::default();
+    for row in &rows {
+        let id = row.try_get(0)?;
+        moves.note(id, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?, next.get(&id).copied());
+    }
+    moves.write(work).await?;
+    let at: Vec<i64> = ids.iter().filter_map(|id| next.get(id).copied()).collect();
+    work.execute(
+        "UPDATE jobs j SET next_at = new.at, due_at = new.at
+         FROM unnest($1::bigint[], $2::bigint[]) AS new (id, at) WHERE j.id = new.id",
+        &[&ids, &at],
+    )
+    .await?;
+    Ok(())
 }
 
 async fn write_again(work: &Work<'_>, ids: &[i64]) -> Outcome<()> {
@@ -227,7 +261,7 @@ fn all_there(found: usize, ids: &[i64]) -> Outcome<()> {
     Err(Fault::Told(Error::Failed(format!("{found} of {} jobs of a trial are there", ids.len()))))
 }
 
-async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
+async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<Vec<JobId>> {
     let mut ids: HashMap<[&str; 3], i64> = HashMap::new();
     let mut collections = Vec::with_capacity(jobs.len());
     for path in jobs.iter().map(|write| &write.collection) {
@@ -313,7 +347,7 @@ async fn fill(work: &mut Work<'_>, jobs: &[JobWrite]) -> Outcome<()> {
         &[&counted],
     )
     .await?;
-    Ok(())
+    Ok(numbers.into_iter().map(JobId).collect())
 }
 
 /// Gives jobs that are there already their new due times, as a claim does. Whose these are.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
-use std::ops::Add;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
@@ -64,7 +63,7 @@ impl Drop for Nodes {
     }
 }
 
-/// What was used between two readings, or in several rounds together. What cannot be read here is `None`.
+/// What was used between two readings. What cannot be read here is `None`.
 #[derive(Debug, Clone)]
 pub(super) struct Used {
     /// Seconds of CPU of the nodes.
@@ -77,24 +76,6 @@ pub(super) struct Used {
     pub(super) log: Option<LogPart>,
 }
 
-impl Add for Used {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        let both = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
-        let log = self.log.zip(other.log).map(|(one, other)| LogPart {
-            records: one.records + other.records,
-            whole_pages: one.whole_pages + other.whole_pages,
-        });
-        Self {
-            nodes: both(self.nodes, other.nodes),
-            database: both(self.database, other.database),
-            wal: self.wal + other.wal,
-            log,
-        }
-    }
-}
-
 impl Used {
     /// Bytes of the log without whole pages.
     pub(super) fn wal_of_records(&self) -> Option<f64> {
@@ -105,7 +86,7 @@ impl Used {
 /// A reading of all meters.
 pub(super) struct Reading {
     nodes: Option<f64>,
-    database: Option<f64>,
+    database: Option<Database>,
     pub(super) meter: Meter,
 }
 
@@ -118,27 +99,51 @@ impl Reading {
             Some(nodes) => nodes.0.iter().map(|node| own(node.id())).sum(),
             None => own(std::process::id()),
         };
-        Self { nodes, database: database(&processes, &meter), meter }
+        Self { nodes, database: Database::find(&processes, &meter), meter }
     }
 
     pub(super) fn until(&self, later: &Self, log: Option<LogPart>) -> Used {
-        let between = |before: Option<f64>, after: Option<f64>| Some(after? - before?);
         Used {
-            nodes: between(self.nodes, later.nodes),
-            database: between(self.database, later.database),
+            nodes: later.nodes.zip(self.nodes).map(|(after, before)| after - before),
+            database: self
+                .database
+                .as_ref()
+                .zip(later.database.as_ref())
+                .map(|(before, after)| before.until(after)),
             wal: later.meter.wal.saturating_sub(self.meter.wal) as f64,
             log,
         }
     }
 }
 
-/// The CPU of a database that runs on this machine: of its first process, of those it has started, and of those that
-/// have ended meanwhile.
-fn database(processes: &HashMap<u32, Process>, meter: &Meter) -> Option<f64> {
-    let one = meter.processes.iter().find_map(|id| processes.get(id).filter(|one| one.name == "postgres"))?;
-    let first = processes.get(&one.parent)?;
-    let others = processes.values().filter(|process| process.parent == one.parent).map(|process| process.own);
-    Some(first.own + first.ended + others.sum::<f64>())
+/// The CPU of a database that runs on this machine, in seconds.
+#[derive(Debug, PartialEq)]
+struct Database {
+    /// Of its first process, and of those it has started.
+    running: HashMap<u32, f64>,
+    /// Of those that have ended since it began.
+    ended: f64,
+}
+
+impl Database {
+    fn find(processes: &HashMap<u32, Process>, meter: &Meter) -> Option<Self> {
+        let one =
+            meter.processes.iter().find_map(|id| processes.get(id).filter(|one| one.name == "postgres"))?;
+        let first = one.parent;
+        let running = processes.iter().filter(|(id, process)| **id == first || process.parent == first);
+        let running = running.map(|(id, process)| (*id, process.own)).collect();
+        Some(Self { running, ended: processes.get(&first)?.ended })
+    }
+
+    /// What was used until a later reading. Whoever has ended meanwhile is counted in ticks, with all it has used before; what
+    /// is less than one is lost.
+    fn until(&self, later: &Self) -> f64 {
+        let before = |id| self.running.get(id).copied().unwrap_or_default();
+        let used: f64 = later.running.iter().map(|(id, after)| after - before(id)).sum();
+        let gone: f64 =
+            self.running.iter().filter(|(id, _)| !later.running.contains_key(id)).map(|(_, own)| own).sum();
+        used + (later.ended - self.ended - gone).max(0.0)
+    }
 }
 
 struct Process {
@@ -154,18 +159,25 @@ struct Process {
 fn processes() -> HashMap<u32, Process> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    ids.filter_map(|id| Some((id, process(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)?)))
-        .collect()
+    let read = |id, what| std::fs::read_to_string(format!("/proc/{id}/{what}")).ok();
+    ids.filter_map(|id| Some((id, process(&read(id, "stat")?, read(id, "schedstat").as_deref())?))).collect()
 }
 
-fn process(stat: &str) -> Option<Process> {
+/// A process, as the kernel describes it. What the scheduler knows is more exact, but of one thread: of those of a database,
+/// which have no other, it is all.
+fn process(stat: &str, scheduled: Option<&str>) -> Option<Process> {
     let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let ticks = |i: usize| fields.get(i).and_then(|field| field.parse::<f64>().ok()).unwrap_or_default();
+    let threads = fields.get(17).and_then(|field| field.parse::<u32>().ok());
+    let nanoseconds = scheduled.and_then(|numbers| numbers.split_whitespace().next()?.parse::<f64>().ok());
     Some(Process {
         name: name.to_owned(),
         parent: fields.get(1)?.parse().ok()?,
-        own: (ticks(11) + ticks(12)) / TICKS,
+        own: match nanoseconds.filter(|_| threads == Some(1)) {
+            Some(nanoseconds) => nanoseconds / 1e9,
+            None => (ticks(11) + ticks(12)) / TICKS,
+        },
         ended: (ticks(13) + ticks(14)) / TICKS,
     })
 }
@@ -177,22 +189,39 @@ mod tests {
     #[test]
     fn a_process_is_read_whatever_its_name() {
         let stat = "42 (a) name) S 7 42 42 0 -1 4194560 1 2 3 4 150 50 20 30 20 0 1 0 9 1 2";
-        let process = process(stat).expect("read");
-        assert_eq!((process.name.as_str(), process.parent), ("a) name", 7));
-        assert_eq!((process.own, process.ended), (2.0, 0.5));
+        let read = process(stat, None).expect("read");
+        assert_eq!((read.name.as_str(), read.parent), ("a) name", 7));
+        assert_eq!((read.own, read.ended), (2.0, 0.5));
+        let exact = |stat: &str| process(stat, Some("1995000000 17 4")).expect("read").own;
+        assert_eq!(exact(stat), 1.995);
+        assert_eq!(exact(&stat.replace(" 20 0 1 0 9", " 20 0 2 0 9")), 2.0, "it is of one of two threads");
     }
 
     #[test]
     fn a_database_counts_with_all_its_processes() {
         let process = |parent, own, ended| Process { name: "postgres".to_owned(), parent, own, ended };
-        let processes = HashMap::from([
+        let before = HashMap::from([
             (1, process(0, 9.0, 9.0)),
             (10, process(1, 1.0, 2.0)),
             (11, process(10, 4.0, 0.0)),
             (12, process(10, 8.0, 0.0)),
         ]);
         let meter = Meter { wal: 0, processes: vec![99, 12] };
-        assert_eq!(database(&processes, &meter), Some(15.0));
-        assert_eq!(database(&processes, &Meter::default()), None, "it runs elsewhere");
+        let find = |processes: &HashMap<u32, Process>| Database::find(processes, &meter);
+        let read = find(&before).expect("it runs here");
+        assert_eq!(read, Database { running: HashMap::from([(10, 1.0), (11, 4.0), (12, 8.0)]), ended: 2.0 });
+        assert_eq!(Database::find(&before, &Meter::default()), None, "it runs elsewhere");
+
+        // One has used more, one is new, and one has ended: with 4.5 in all, or with less than a tick.
+        let after = |ended| {
+            HashMap::from([
+                (10, process(1, 1.0, ended)),
+                (12, process(10, 8.25, 0.0)),
+                (13, process(10, 0.5, 0.0)),
+            ])
+        };
+        let until = |ended| read.until(&find(&after(ended)).expect("it runs here"));
+        assert_eq!(until(6.5), 0.25 + 0.5 + 0.5);
+        assert_eq!(until(5.75), 0.25 + 0.5, "nobody gives time back");
     }
 }

@@ -1,17 +1,19 @@
 //! A database full of jobs, and what is done with it.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use engine::SystemClock;
 use jiff::SignedDuration;
 use model::action::{Action, Call, HttpRequest};
 use model::transition::{Patience, begin};
 use model::{
-    Attempt, CatchUp, Clock, Collection, CollectionPath, CollectionState, Definition, Fate, JobState,
+    Attempt, CatchUp, Clock, Collection, CollectionPath, CollectionState, Definition, Fate, JobId, JobState,
     Outcome, Overlap, Plan, Plans, Timestamp, Uuid,
 };
 use recurrence::{Draft, RecurrenceDraft};
@@ -51,17 +53,47 @@ pub(super) struct Yard {
     /// A store that writes and reads, and is no node.
     books: Arc<PostgresStore>,
     began: Timestamp,
-    stored: AtomicU32,
+    stored: u32,
+    /// What the store calls them, in the order in which they were written.
+    ids: Vec<JobId>,
     /// How often jobs were picked.
     picked: AtomicU32,
+}
+
+/// How jobs that run lie among those that are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum Lying {
+    /// As they were written, one after the other: the same jobs each time, however many others are stored
+    SideBySide,
+    /// Evenly among all that are stored, and others each time: the more there are, the fewer of a page run, until it is one
+    Apart,
+}
+
+impl Lying {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::SideBySide => "side by side",
+            Self::Apart => "apart",
+        }
+    }
+
+    /// So many of those that are stored.
+    fn pick(self, stored: u32, count: u32, time: u32) -> Vec<u32> {
+        let stride = (stored / count).max(1);
+        match self {
+            Self::SideBySide => (0..count).collect(),
+            Self::Apart => (0..count).map(|i| i * stride + time % stride).collect(),
+        }
+    }
 }
 
 /// When something is measured: what a change costs depends on whether its page was changed since the last checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// Right after one: the first change of each page brings all of it to the log. This is the dearest.
+    /// Right after one: the first change of each page brings all of it to the log. The jobs were changed, so nobody knows
+    /// what they are. This is the dearest.
     AfterCheckpoint,
-    /// Long after one: the same jobs ran since, so their pages are in the log already.
+    /// Long after one: the same jobs ran since, so their pages are in the log already, and whoever ran them knows them.
     BetweenCheckpoints,
 }
 
@@ -96,14 +128,23 @@ pub(super) struct Fired {
 }
 
 impl Yard {
-    pub(super) async fn open(url: &str) -> anyhow::Result<Self> {
-        let ground = TrialGround::prepare(url).await?;
+    /// A place for so many jobs.
+    pub(super) async fn open(url: &str, stored: u32) -> anyhow::Result<Self> {
+        Self::on(TrialGround::prepare(url).await?, stored).await
+    }
+
+    /// Another place in the same database, for no longer than this one.
+    pub(super) async fn another(&self, stored: u32) -> anyhow::Result<Self> {
+        Self::on(self.ground.another().await?, stored).await
+    }
+
+    async fn on(ground: TrialGround, stored: u32) -> anyhow::Result<Self> {
         let keyring = Keyring::new(Key::generate()?, []);
         let books = store(&ground, &keyring, "books").await?;
         books.leave().await?;
         ground.clean_up_when_asked().await?;
         let began = SystemClock.now();
-        Ok(Self { ground, keyring, books, began, stored: AtomicU32::new(0), picked: AtomicU32::new(0) })
+        Ok(Self { ground, keyring, books, began, stored, ids: Vec::new(), picked: AtomicU32::new(0) })
     }
 
     pub(super) async fn clear(self) -> anyhow::Result<()> {
@@ -111,19 +152,16 @@ impl Yard {
         Ok(self.ground.clear().await?)
     }
 
-    /// Writes jobs until so many are there; how many a second, if any.
-    pub(super) async fn fill_to(&self, stored: u32) -> anyhow::Result<Option<f64>> {
-        let there = self.stored.swap(stored, Ordering::Relaxed);
-        if there >= stored {
-            return Ok(None);
-        }
-        for i in there.div_ceil(IN_A_COLLECTION)..stored.div_ceil(IN_A_COLLECTION) {
+    /// Writes the jobs; how many a second.
+    pub(super) async fn fill(&mut self) -> anyhow::Result<f64> {
+        for i in 0..self.stored.div_ceil(IN_A_COLLECTION) {
             self.make_collection(i).await?;
         }
         let began = SystemClock.now();
-        let jobs: Vec<u32> = (there..stored).collect();
-        self.write(&jobs, &|_, job| self.far(job), NOBODY).await?;
-        let rate = f64::from(stored - there) / seconds(began, SystemClock.now());
+        let jobs: Vec<u32> = (0..self.stored).collect();
+        let progress = Progress::of("written", jobs.len() as u64);
+        self.ids = self.write(&jobs, &|_, job| self.far(job), NOBODY, &|done| progress.at(done)).await?;
+        let rate = f64::from(self.stored) / seconds(began, SystemClock.now());
         self.ground.clean_up().await?;
         self.ground.sweep().await?;
         if !self.ground.write_pages().await? {
@@ -131,7 +169,18 @@ impl Yard {
                 "this user may not ask for a checkpoint (the role pg_checkpoint may): WAL varies with the time of the last"
             );
         }
-        Ok(Some(rate))
+        Ok(rate)
+    }
+
+    pub(super) fn stored(&self) -> u32 {
+        self.stored
+    }
+
+    /// What the store calls jobs.
+    fn ids(&self, jobs: &[u32]) -> anyhow::Result<Vec<JobId>> {
+        let id =
+            |job: &u32| self.ids.get(*job as usize).copied().context("a job is picked that is not stored");
+        jobs.iter().map(id).collect()
     }
 
     /// When a job is due that shall not run: never while this does, and each at another time.
@@ -157,43 +206,61 @@ impl Yard {
         Ok(())
     }
 
-    /// Writes jobs by their numbers, each with the instant that its place in the list and its number give.
+    /// Writes jobs by their numbers, each with the instant that its place in the list and its number give; what the store
+    /// calls them, in the same order.
     async fn write(
         &self,
         jobs: &[u32],
         due: &(dyn Fn(u32, u32) -> Timestamp + Sync),
         address: SocketAddr,
-    ) -> anyhow::Result<()> {
-        let progress = Progress::steps(jobs.len() as u64);
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> anyhow::Result<Vec<JobId>> {
         let mut places = (0..).zip(jobs);
         let mut writers = JoinSet::new();
-        let mut done = 0;
-        loop {
+        let (mut done, mut all) = (0, BTreeMap::new());
+        for number in 0.. {
             let part = places.by_ref().take(BATCH as usize);
             let part = part.map(|(place, job)| write(*job, due(place, *job), address));
             let part = part.collect::<anyhow::Result<Vec<JobWrite>>>()?;
             if writers.len() >= WRITERS || part.is_empty() {
-                match writers.join_next().await {
-                    Some(written) => done += written??,
-                    None => return Ok(()),
-                }
-                progress.at(done);
+                let Some(ended) = writers.join_next().await else { break };
+                let (number, written): (u32, Vec<JobId>) = ended??;
+                done += written.len() as u64;
+                all.insert(number, written);
+                progress(done);
             }
             if !part.is_empty() {
                 let books = self.books.clone();
-                writers.spawn(async move {
-                    books.fill(&part).await?;
-                    anyhow::Ok(part.len() as u64)
-                });
+                writers.spawn(async move { anyhow::Ok((number, books.fill(&part).await?)) });
+            }
+        }
+        Ok(all.into_values().flatten().collect())
+    }
+
+    /// Makes jobs due, each at the instant that its place in the list gives: written anew, or as those that run again.
+    async fn make_due(
+        &self,
+        jobs: &[u32],
+        when: When,
+        due: &(dyn Fn(u32) -> Timestamp + Sync),
+        address: SocketAddr,
+    ) -> anyhow::Result<()> {
+        match when {
+            When::AfterCheckpoint => self.write(jobs, &|place, _| due(place), address, &drop).await.map(drop),
+            When::BetweenCheckpoints => {
+                let again: Vec<_> =
+                    self.ids(jobs)?.into_iter().zip(0..).map(|(job, place)| (job, due(place))).collect();
+                for part in again.chunks(BATCH as usize) {
+                    self.books.due_again(part).await?;
+                }
+                Ok(())
             }
         }
     }
 
-    /// Jobs that lie evenly among those that are stored, others than the last time where there are as many.
-    pub(super) fn pick(&self, count: u32) -> Vec<u32> {
-        let stride = (self.stored.load(Ordering::Relaxed) / count).max(1);
-        let first = self.picked.fetch_add(1, Ordering::Relaxed) % stride;
-        (0..count).map(|i| i * stride + first).collect()
+    /// Jobs to run.
+    pub(super) fn pick(&self, count: u32, lying: Lying) -> Vec<u32> {
+        lying.pick(self.stored, count, self.picked.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Brings the database to rest, so that whatever is measured next pays for its own changes alone.
@@ -205,8 +272,8 @@ impl Yard {
         Ok(())
     }
 
-    /// A store that claims and settles by itself. It is the same for all rounds: a connection that was used before has
-    /// mapped the memory of the database that it needs, as those of a server have.
+    /// A store that claims and settles by itself. It is the same for visits and claims: a connection that was used before
+    /// has mapped the memory of the database that it needs, as those of a server have.
     pub(super) async fn store(&self) -> anyhow::Result<Arc<PostgresStore>> {
         store(&self.ground, &self.keyring, "alone").await
     }
@@ -219,13 +286,14 @@ impl Yard {
         jobs: &[u32],
         when: When,
     ) -> anyhow::Result<Used> {
-        self.write(jobs, &|_, job| self.far(job), NOBODY).await?;
-        let names: Vec<String> = jobs.iter().map(|job| name(*job)).collect();
-        let ids = store.named(&names).await?;
+        let ids = self.ids(jobs)?;
+        if when == When::AfterCheckpoint {
+            self.write(jobs, &|_, job| self.far(job), NOBODY, &drop).await?;
+        }
         self.come_to_rest(when).await?;
         let before = Reading::take(None, self.ground.meter().await?);
         for part in ids.chunks(TOGETHER) {
-            store.visit_to_claim(part).await?;
+            store.visit_to_claim(part, when == When::BetweenCheckpoints).await?;
         }
         for part in ids.chunks(TOGETHER) {
             store.visit_to_settle(part).await?;
@@ -242,7 +310,7 @@ impl Yard {
     ) -> anyhow::Result<Alone> {
         let count = u32::try_from(jobs.len())?;
         let due = SystemClock.now() + SignedDuration::from_hours(1);
-        self.write(jobs, &|_, _| due, NOBODY).await?;
+        self.make_due(jobs, when, &|_| due, NOBODY).await?;
         self.come_to_rest(when).await?;
         let before = Reading::take(None, self.ground.meter().await?);
         let (began, mut claims) = (SystemClock.now(), Vec::new());
@@ -277,7 +345,7 @@ impl Yard {
         Ok(Alone { claiming: seconds(began, claimed), settling: seconds(claimed, settled), used })
     }
 
-    /// Starts nodes. They stay for all rounds, like the store of [`alone`](Self::store).
+    /// Starts nodes.
     pub(super) async fn start(&self, nodes: u32) -> anyhow::Result<Nodes> {
         let running = Nodes::start(nodes, self.ground.url(), &self.keyring.first().text())?;
         while self.books.nodes().await?.len() < nodes as usize {
@@ -307,15 +375,21 @@ impl Yard {
         address: SocketAddr,
     ) -> anyhow::Result<Fired> {
         let count = u32::try_from(jobs.len())?;
-        let mut lead = SignedDuration::from_secs(6 + i64::from(count / 4000));
+        let mut lead = READY
+            + match when {
+                When::AfterCheckpoint => SignedDuration::from_secs(3 + i64::from(count / 4000)),
+                When::BetweenCheckpoints => SignedDuration::from_secs(1 + i64::from(count / 10_000)),
+            };
         for _ in 0..TRIES {
             let began = SystemClock.now() + lead;
-            self.write(jobs, &|place, _| due(began, place), address).await?;
+            self.make_due(jobs, when, &|place| due(began, place), address).await?;
             self.come_to_rest(when).await?;
             let tallied = self.tallied().await?;
             let in_time = SystemClock.now() + READY <= began;
             let last = due(began, count - 1);
             let before = Reading::take(Some(running), self.ground.meter().await?);
+            // Nobody asks before the last one is due: questions are the database's work too.
+            tokio::time::sleep(SystemClock.now().duration_until(last).try_into().unwrap_or_default()).await;
             while self.tallied().await? < tallied + u64::from(count) || self.claims().await? > 0 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -435,4 +509,25 @@ fn write(job: u32, due: Timestamp, address: SocketAddr) -> anyhow::Result<JobWri
         most: None,
         now,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_picked_side_by_side_or_apart() {
+        let pick = |lying: Lying, time| lying.pick(10, 3, time);
+        assert_eq!([0, 1].map(|time| pick(Lying::SideBySide, time)), [[0, 1, 2], [0, 1, 2]]);
+        let apart = [0, 1, 2, 3].map(|time| pick(Lying::Apart, time));
+        assert_eq!(
+            apart,
+            [[0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 3, 6]],
+            "others each time, and none that is not there"
+        );
+        assert_eq!(
+            [Lying::SideBySide, Lying::Apart].map(|lying| lying.pick(3, 3, 7)),
+            [[0, 1, 2], [0, 1, 2]]
+        );
+    }
 }

@@ -403,6 +403,9 @@ impl Resting {
 /// Ends jobs that have no executions left.
 ///
 /// The state is part of what a client sees and decides by, so it gets a new revision.
+///
+/// This has to be a statement after the one that took hold of the jobs: that one may have waited for somebody who gave a job
+/// an execution meanwhile, and what is looked up in it is as it was before the wait.
 pub(super) async fn come_to_rest(work: &Work<'_>, jobs: &[Resting]) -> Outcome<()> {
     if jobs.is_empty() {
         return Ok(());

@@ -155,75 +155,6 @@ struct Work<'a> {
     lying: Lying,
 }
 
-/// What an occurrence has cost.
-fn cost(name: &str, occurrences: u32, used: &Used) -> Vec<Line> {
-    let each = |all: f64| all / f64::from(occurrences);
-    let mut lines = Vec::new();
-    lines.extend(used.nodes.map(|cpu| Line::new(format!("{name}, CPU of nodes"), each(cpu) * 1e6, "µs")));
-    lines.extend(
-        used.database.map(|cpu| Line::new(format!("{name}, CPU of database"), each(cpu) * 1e6, "µs")),
-    );
-    lines.push(Line::new(format!("{name}, WAL"), each(used.wal), "bytes"));
-    if let Some(log) = used.log {
-        lines.push(Line::new(format!("{name}, WAL, whole pages"), each(log.whole_pages as f64), "bytes"));
-        lines.push(Line::new(format!("{name}, WAL, records"), each(log.records as f64), ""));
-    }
-    lines
-}
-
-/// What something has cost with so many jobs stored.
-struct Cost {
-    what: String,
-    stored: u32,
-    used: Used,
-    /// Seconds of CPU that bare visits took of as many jobs at the same distance from a checkpoint.
-    visits: Option<f64>,
-}
-
-impl Cost {
-    /// Seconds of CPU of nodes and database.
-    fn together(&self) -> Option<f64> {
-        Some(self.used.nodes? + self.used.database?)
-    }
-
-    /// The same without bare visits; `None` where nothing is left that could be counted.
-    fn besides_visits(&self) -> Option<f64> {
-        Some(self.together()? - self.visits?).filter(|rest| *rest * TICKS > 0.5)
-    }
-}
-
-/// What it costs with the most jobs stored, of what it costs with the fewest.
-fn growth(costs: &[Cost]) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let Some((fewest, most)) =
-        costs.first().zip(costs.last()).map(|(first, last)| (first.stored, last.stored))
-    else {
-        return lines;
-    };
-    for before in costs.iter().filter(|cost| cost.stored == fewest && fewest < most) {
-        let what = &before.what;
-        let Some(after) = costs.iter().find(|cost| cost.what == *what && cost.stored == most) else {
-            continue;
-        };
-        let both = |value: fn(&Cost) -> Option<f64>| value(before).zip(value(after));
-        let parts = [
-            ("CPU of nodes", both(|cost| cost.used.nodes)),
-            ("CPU of database", both(|cost| cost.used.database)),
-            ("CPU together", both(Cost::together)),
-            ("CPU together besides bare visits", both(Cost::besides_visits)),
-            ("WAL", both(|cost| Some(cost.used.wal))),
-            ("WAL without whole pages", both(|cost| cost.used.wal_of_records())),
-        ];
-        for (part, both) in parts {
-            let both = both.filter(|(before, _)| *before > 0.0);
-            lines.extend(both.map(|(before, after)| {
-                Line::new(format!("{what}, {part}, {most} of {fewest} stored"), after / before * 100.0, "%")
-            }));
-        }
-    }
-    lines
-}
-
 impl Work<'_> {
     /// Adds a measurement to what is told, and to what is compared in the end: of how many occurrences it was, and what the
     /// bare visits took that belong to it.
@@ -318,6 +249,75 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// What an occurrence has cost.
+fn cost(name: &str, occurrences: u32, used: &Used) -> Vec<Line> {
+    let each = |all: f64| all / f64::from(occurrences);
+    let mut lines = Vec::new();
+    lines.extend(used.nodes.map(|cpu| Line::new(format!("{name}, CPU of nodes"), each(cpu) * 1e6, "µs")));
+    lines.extend(
+        used.database.map(|cpu| Line::new(format!("{name}, CPU of database"), each(cpu) * 1e6, "µs")),
+    );
+    lines.push(Line::new(format!("{name}, WAL"), each(used.wal), "bytes"));
+    if let Some(log) = used.log {
+        lines.push(Line::new(format!("{name}, WAL, whole pages"), each(log.whole_pages as f64), "bytes"));
+        lines.push(Line::new(format!("{name}, WAL, records"), each(log.records as f64), ""));
+    }
+    lines
+}
+
+/// What something has cost with so many jobs stored.
+struct Cost {
+    what: String,
+    stored: u32,
+    used: Used,
+    /// Seconds of CPU that bare visits took of as many jobs at the same distance from a checkpoint.
+    visits: Option<f64>,
+}
+
+impl Cost {
+    /// Seconds of CPU of nodes and database.
+    fn together(&self) -> Option<f64> {
+        Some(self.used.nodes? + self.used.database?)
+    }
+
+    /// The same without bare visits; `None` where nothing is left that could be counted.
+    fn besides_visits(&self) -> Option<f64> {
+        Some(self.together()? - self.visits?).filter(|rest| *rest * TICKS > 0.5)
+    }
+}
+
+/// What it costs with the most jobs stored, of what it costs with the fewest.
+fn growth(costs: &[Cost]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let Some((fewest, most)) =
+        costs.first().zip(costs.last()).map(|(first, last)| (first.stored, last.stored))
+    else {
+        return lines;
+    };
+    for before in costs.iter().filter(|cost| cost.stored == fewest && fewest < most) {
+        let what = &before.what;
+        let Some(after) = costs.iter().find(|cost| cost.what == *what && cost.stored == most) else {
+            continue;
+        };
+        let both = |value: fn(&Cost) -> Option<f64>| value(before).zip(value(after));
+        let parts = [
+            ("CPU of nodes", both(|cost| cost.used.nodes)),
+            ("CPU of database", both(|cost| cost.used.database)),
+            ("CPU together", both(Cost::together)),
+            ("CPU together besides bare visits", both(Cost::besides_visits)),
+            ("WAL", both(|cost| Some(cost.used.wal))),
+            ("WAL without whole pages", both(|cost| cost.used.wal_of_records())),
+        ];
+        for (part, both) in parts {
+            let both = both.filter(|(before, _)| *before > 0.0);
+            lines.extend(both.map(|(before, after)| {
+                Line::new(format!("{what}, {part}, {most} of {fewest} stored"), after / before * 100.0, "%")
+            }));
+        }
+    }
+    lines
 }
 
 /// From one instant to another; never none, so that it can be divided by.

@@ -1,6 +1,7 @@
 //! `punctual bench`, with so few calls that nothing is measured: it must reach its ends, and say all that it promises.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -144,12 +145,79 @@ fn bench_lets_nodes_share_a_database() {
     let whole = |stored: u32, when: &str| {
         told[format!("{stored} stored, apart, alone {when}, WAL, whole pages (bytes)")].as_f64()
     };
-    let read = [100, 300]
-        .map(|stored| whole(stored, "after a checkpoint").zip(whole(stored, "between checkpoints")));
-    assert_eq!(read[0].is_some(), read[1].is_some(), "all of them read the same log: {told}");
-    for (after, between) in read.into_iter().flatten() {
-        assert!(between < after, "{between} and {after}: {told}");
+    for stored in [100, 300] {
+        if let Some((after, between)) =
+            whole(stored, "after a checkpoint").zip(whole(stored, "between checkpoints"))
+        {
+            assert!(between < after, "{between} and {after}: {told}");
+        }
     }
+    // A part of it may be gone by a checkpoint of somebody else; all of it is for none of them alone.
+    let read = |stored: &str| {
+        let names = told.as_object().into_iter().flat_map(|told| told.keys());
+        names.filter(|name| name.starts_with(stored)).any(|name| name.contains("whole pages"))
+    };
+    assert_eq!(read("100 stored"), read("300 stored"), "they read the same log: {told}");
+}
+
+#[test]
+fn bench_takes_its_jobs_out_of_a_database_when_it_is_interrupted() {
+    let Ok(server) = std::env::var("PUNCTUAL_TEST_POSTGRES") else {
+        eprintln!("left out: PUNCTUAL_TEST_POSTGRES names no server; see scripts/with-postgres");
+        return;
+    };
+    // By a user of its own: other tests make such schemas, too.
+    let name = format!("interrupted_{}", std::process::id());
+    ask(&server, &format!("CREATE ROLE {name} LOGIN PASSWORD '{name}'"));
+    ask(
+        &server,
+        &format!(
+            "DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO {name}', current_database()); END $$"
+        ),
+    );
+    let place = server.rsplit_once('@').map(|(_, place)| place).expect("a URL with a user");
+    let database = format!("postgres://{name}:{name}@{place}");
+    let schemas = || {
+        let owned = format!("SELECT nspname FROM pg_namespace WHERE nspowner = '{name}'::regrole");
+        ask(&server, &owned)
+    };
+    for arguments in [&["cluster", "--stored", "500000"][..], &["api", "--jobs", "100000"]] {
+        let bench = Command::new(env!("CARGO_BIN_EXE_punctual"))
+            .arg("bench")
+            .args(arguments)
+            .args(["--database", &database])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("run");
+        while schemas().is_empty() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // Into the midst of writing jobs.
+        std::thread::sleep(Duration::from_secs(2));
+        let told = Command::new("kill").args(["-INT", &bench.id().to_string()]).status().expect("run");
+        assert!(told.success());
+        let ended = bench.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(!ended.status.success() && said.contains("interrupted"), "{arguments:?}: {said}");
+        assert_eq!(schemas(), [""; 0], "{arguments:?}: {said}");
+    }
+    ask(&server, &format!("DROP OWNED BY {name}"));
+    ask(&server, &format!("DROP ROLE {name}"));
+}
+
+/// The first column of what a database answers.
+fn ask(database: &str, sql: &str) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(database, tokio_postgres::NoTls).await.expect("a server");
+        let driver = tokio::spawn(connection);
+        let rows = client.query(sql, &[]).await.expect("it is run");
+        drop(client);
+        let _ = driver.await;
+        rows.iter().map(|row| row.get(0)).collect()
+    })
 }
 
 #[test]

@@ -14,6 +14,7 @@ use model::Clock;
 use serde_json::{Value, json};
 use store::TrialGround;
 
+use super::Interruption;
 use super::report::{Line, Spread};
 use super::served::{Call, Connection, Crew, Kept, Measure, Served};
 use super::usage::{self, Usage};
@@ -43,18 +44,19 @@ pub(super) struct Extent {
 
 /// Measures; the lines of the report.
 pub(super) async fn api(extent: Extent) -> anyhow::Result<Vec<Line>> {
+    let interruption = Interruption::watch()?;
     let ground = match &extent.database {
         Some(url) => Some(TrialGround::prepare(url).await?),
         None => None,
     };
-    let measured = measure(&extent, ground.as_ref().map(TrialGround::url)).await;
-    if let Some(ground) = ground {
-        let cleared = ground.clear().await;
-        let lines = measured?;
-        cleared?;
-        return Ok(lines);
-    }
-    measured
+    let measured = interruption.or(measure(&extent, ground.as_ref().map(TrialGround::url))).await;
+    let cleared = match ground {
+        Some(ground) => ground.clear().await,
+        None => Ok(()),
+    };
+    let lines = measured?;
+    cleared?;
+    Ok(lines)
 }
 
 async fn measure(extent: &Extent, database: Option<&str>) -> anyhow::Result<Vec<Line>> {

@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 
 use self::nodes::{Nodes, TICKS, Used};
 use self::yard::{Lying, When, Yard};
+use super::Interruption;
 use super::bare::HttpClient;
 use super::report::{Line, Spread, over};
 use super::sinks::HttpSink;
@@ -89,8 +90,12 @@ pub(super) async fn cluster(options: &Options) -> anyhow::Result<Vec<Line>> {
             "{most} jobs shall run and only {least} are stored; allowed: --stored of as many as run, or more"
         );
     }
+    let interruption = Interruption::watch()?;
     let mut yards = Vec::new();
-    let mut measured = measure(&mut yards, options).await;
+    let mut measured = match open(&mut yards, options).await {
+        Ok(()) => interruption.or(measure(&mut yards, options)).await,
+        Err(fault) => Err(fault),
+    };
     for yard in yards {
         let cleared = yard.clear().await;
         measured = measured.and_then(|lines| cleared.map(|()| lines));
@@ -98,23 +103,31 @@ pub(super) async fn cluster(options: &Options) -> anyhow::Result<Vec<Line>> {
     measured
 }
 
-async fn measure(yards: &mut Vec<Yard>, options: &Options) -> anyhow::Result<Vec<Line>> {
-    let mut lines = Vec::new();
-    let Options { mut stored, mut nodes, mut lying, rounds, .. } = options.clone();
+/// Makes a place for each number of stored jobs, the smallest first.
+async fn open(yards: &mut Vec<Yard>, options: &Options) -> anyhow::Result<()> {
+    let mut stored = options.stored.clone();
     stored.sort_unstable();
     stored.dedup();
-    nodes.sort_unstable();
-    nodes.dedup();
-    lying.sort_unstable();
-    lying.dedup();
     for stored in stored {
         let yard = match yards.first() {
             Some(first) => first.another(stored).await?,
             None => Yard::open(&options.database, stored).await?,
         };
-        let yard = yards.push_mut(yard);
+        yards.push(yard);
+    }
+    Ok(())
+}
+
+async fn measure(yards: &mut [Yard], options: &Options) -> anyhow::Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    let Options { mut nodes, mut lying, rounds, .. } = options.clone();
+    nodes.sort_unstable();
+    nodes.dedup();
+    lying.sort_unstable();
+    lying.dedup();
+    for yard in &mut *yards {
         let rate = yard.fill().await?;
-        lines.push(Line::new(format!("{stored} stored, written"), rate, "1/s"));
+        lines.push(Line::new(format!("{} stored, written", yard.stored()), rate, "1/s"));
     }
     let steps = rounds as usize * yards.len() * lying.len() * (1 + nodes.len());
     let (progress, mut done) = (Progress::of("measured", steps as u64), 0);

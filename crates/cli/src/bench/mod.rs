@@ -25,9 +25,10 @@ mod target;
 mod usage;
 mod world;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use fired::{Shape, fired};
 use idle::idle;
@@ -200,6 +201,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         }
     })?;
     print(&lines, options.json)
+}
+
+/// Lets a measurement end early when somebody interrupts it: what it has made in a database is then still taken away.
+struct Interruption(Signal);
+
+impl Interruption {
+    /// From now on an interruption ends nothing but the measurement.
+    fn watch() -> anyhow::Result<Self> {
+        signal(SignalKind::interrupt()).map(Self).context("cannot wait for an interruption")
+    }
+
+    /// What a measurement gives, unless somebody interrupts it, or has done so.
+    async fn or<T>(mut self, measuring: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+        tokio::select! {
+            biased;
+            _ = self.0.recv() => bail!("interrupted; nothing was measured to the end"),
+            measured = measuring => measured,
+        }
+    }
 }
 
 /// How far ahead the first occurrence is: writing the jobs must be over by then.

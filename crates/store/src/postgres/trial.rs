@@ -149,7 +149,8 @@ impl TrialGround {
         read.await.map_err(|fault: Fault| fault.tell(&self.address.place))
     }
 
-    /// What was written to the log between two readings; `None` where that cannot be read.
+    /// What was written to the log between two readings; `None` where that cannot be read, or not any more: after a checkpoint
+    /// the database may do away with what came before.
     pub async fn log_between(&self, before: &Meter, after: &Meter) -> Result<Option<LogPart>> {
         let Some(log_readers) = self.log_readers.as_ref().filter(|_| after.wal > before.wal) else {
             return Ok(None);
@@ -169,7 +170,10 @@ impl TrialGround {
             let _ = driver.await;
             Ok(LogPart { records: number(&row, 0)?, whole_pages: number(&row, 1)? })
         };
-        read.await.map(Some).map_err(|fault: Fault| fault.tell(&self.address.place))
+        match read.await.map_err(|fault: Fault| fault.tell(&self.address.place)) {
+            Err(Error::Failed(why)) if why.contains(SqlState::UNDEFINED_FILE.code()) => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     async fn run(&self, sql: &str) -> Result<()> {

@@ -27,13 +27,14 @@ use model::{Clock, Timestamp};
 use store::Store as _;
 use tokio::task::JoinSet;
 
-use self::nodes::{Nodes, TICKS, Used};
+use self::nodes::{Nodes, Used};
 use self::yard::{Lying, When, Yard};
 use super::Interruption;
 use super::bare::HttpClient;
 use super::report::{Line, Spread, over};
 use super::sinks::HttpSink;
 use super::target::{Arrival, Target};
+use super::usage::TICKS;
 use crate::progress::Progress;
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -45,7 +46,7 @@ const CALLS_PER_NODE: u32 = 100;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// A PostgreSQL database; a schema is made in it, and removed in the end
+    /// A PostgreSQL database; a schema is made in it for each number of stored jobs, and removed in the end
     #[arg(long, value_name = "URL")]
     database: String,
     /// How many nodes, one after the other

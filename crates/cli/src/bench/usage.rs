@@ -16,6 +16,9 @@ static ALLOCATOR: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::I
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// How often a second the kernel counts the CPU of a process: the same on every Linux that Rust runs on.
+pub(super) const TICKS: f64 = 100.0;
+
 /// Whose usage.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Process {
@@ -84,9 +87,8 @@ fn spent(clock: ClockId) -> f64 {
     spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
 }
 
-/// By the kernel's count of ticks, which are hundredths of a second on every Linux that Rust runs on.
+/// By the kernel's count of ticks.
 fn cpu(process: Process) -> f64 {
-    const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |i: usize| fields.get(i).and_then(|field| field.parse::<f64>().ok()).unwrap_or_default();

@@ -7,8 +7,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::Context;
 use store::{LogPart, Meter};
 
-/// How often a second the kernel counts the CPU of a process: the same on every Linux that Rust runs on.
-pub(super) const TICKS: f64 = 100.0;
+use crate::bench::usage::{self, TICKS, Usage};
 
 /// Nodes of this binary; they end with this.
 pub(super) struct Nodes(Vec<Child>);
@@ -94,10 +93,9 @@ impl Reading {
     /// What has been used so far; without nodes, by this process in their place.
     pub(super) fn take(nodes: Option<&Nodes>, meter: Meter) -> Self {
         let processes = processes();
-        let own = |id: u32| processes.get(&id).map(|process| process.own);
         let nodes = match nodes {
-            Some(nodes) => nodes.0.iter().map(|node| own(node.id())).sum(),
-            None => own(std::process::id()),
+            Some(nodes) => nodes.0.iter().map(|node| Some(processes.get(&node.id())?.own)).sum(),
+            None => Some(Usage::of(usage::Process::Own).cpu),
         };
         Self { nodes, database: Database::find(&processes, &meter), meter }
     }

@@ -12,7 +12,6 @@ use model::Clock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::Store;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -23,6 +22,7 @@ use crate::config::Config;
 use crate::guard::Guard;
 use crate::http::Hosts;
 use crate::notices::Notifier;
+use crate::signals::{self, Ending};
 use crate::stores::{self, Opened};
 use crate::supervisor::Supervisor;
 use crate::traces::{self, Exporter, Traces};
@@ -55,6 +55,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let guard = Arc::new(config.guard()?);
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     config.node = stores::node_name(&config);
+    signals::survive_file_size_limit()?;
     let Opened { store, clock, source } = stores::open(&config, clock).await?;
     let listener =
         listen(config.listen).with_context(|| format!("listen: cannot listen on {}", config.listen))?;
@@ -100,9 +101,8 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
 
     let census = store.census().await?;
     info!(version = VERSION, jobs = census.jobs, collections = census.collections, "started");
-    // Whoever reads that we are ready may tell us to stop at once.
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    // Before the line that says we are ready: its reader may stop us at once.
+    let mut ending = Ending::listen()?;
     let mut out = std::io::stdout();
     // Whoever started us may have gone; we serve all the same.
     let _ = writeln!(out, "Punctual {VERSION} serves {scheme}://{address}").and_then(|()| out.flush());
@@ -110,8 +110,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     supervisor.ready(&format!("serves {scheme}://{address}"));
 
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = ending.next() => {}
         never = supervisor.watch(|| live.watched.pulse.ailing().is_empty()) => match never {},
     }
     supervisor.stopping();
@@ -122,8 +121,7 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         ended = engine.stop() => ended,
         // How long that may take is bounded.
         never = supervisor.watch(|| true) => match never {},
-        _ = interrupt.recv() => false,
-        _ = terminate.recv() => false,
+        () = ending.next() => false,
     };
     teller.abort();
     note_all(&*store, guard.repeated_denials(None)).await;

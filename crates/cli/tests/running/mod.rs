@@ -26,7 +26,13 @@ impl Server {
 
     /// The same, with the log somewhere else.
     pub(crate) fn start_logging(data: &Path, settings: &[(&str, &str)], log: Stdio) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        Self::start_by(Command::new(env!("CARGO_BIN_EXE_punctual")), data, settings, log)
+    }
+
+    /// The same, by a command that becomes the binary when it is given the arguments of one.
+    #[allow(dead_code, reason = "each test file uses its part")]
+    pub(crate) fn start_by(mut command: Command, data: &Path, settings: &[(&str, &str)], log: Stdio) -> Self {
+        let mut process = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .env("PUNCTUAL_LOG_LEVEL", "warn")
@@ -76,9 +82,15 @@ impl Server {
 
     /// As an operator would.
     #[allow(dead_code, reason = "each test file uses its part")]
-    pub(crate) fn terminate(mut self) -> ExitStatus {
+    pub(crate) fn terminate(self) -> ExitStatus {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().expect("run").success());
+        self.wait()
+    }
+
+    /// Until it has ended by itself.
+    #[allow(dead_code, reason = "each test file uses its part")]
+    pub(crate) fn wait(mut self) -> ExitStatus {
         self.process.wait().expect("waited for")
     }
 

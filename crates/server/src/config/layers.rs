@@ -1,12 +1,14 @@
 //! The layers: the default file, a file, environment variables, flags.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use model::Secret;
 use toml::{Table, Value};
 
-use super::{Config, DEFAULT};
+use super::{Config, DEFAULT, ranges};
 
 /// What the command line says.
 #[derive(Debug, Clone, Default)]
@@ -105,6 +107,7 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
     if let Some(listen) = &flags.metrics_listen {
         set(&mut settings, "metrics.listen", Value::String(listen.clone()));
     }
+    ranges::check(&settings)?;
     let mut config = typed_config(settings)?;
     let key = variables.into_iter().find(|(name, _)| name == KEY_VARIABLE);
     config.secrets.key = key.map(|(_, keys)| Secret::new(keys));
@@ -118,8 +121,17 @@ fn typed_config(settings: Table) -> Result<Config, ConfigFault> {
     })
 }
 
+/// The most bytes of a file of settings: a device or a log that was named by mistake is not read to its end.
+const LARGEST_FILE: u64 = 1 << 20;
+
 fn read_file(path: &Path) -> Result<Table, ConfigFault> {
-    let text = std::fs::read_to_string(path).map_err(|error| fault(&path.display().to_string(), error))?;
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_string(&mut text))
+        .map_err(|error| fault(&path.display().to_string(), error))?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(fault(&path.display().to_string(), "more than 1 MiB: this is no file of settings"));
+    }
     text.parse().map_err(|error: toml::de::Error| fault(&path.display().to_string(), error))
 }
 

@@ -12,6 +12,7 @@ mod metrics;
 mod notifications;
 mod oauth;
 mod queues;
+mod ranges;
 mod secrets;
 mod serving;
 mod traces;

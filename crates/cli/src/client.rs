@@ -247,6 +247,9 @@ impl Client {
                 Some(Ok(link)) => Some(link[url::Position::BeforePath..].to_owned()),
                 Some(Err(error)) => bail!("the server's nextLink cannot be followed: {error}"),
             };
+            if next.as_ref() == Some(&path) {
+                bail!("the server's nextLink leads back to the page that it came with: {path}");
+            }
         }
         Ok(())
     }

@@ -102,3 +102,18 @@ fn what_is_no_event_is_refused() {
     assert!(text(&output.stderr).contains("does not send events"), "{}", text(&output.stderr));
     served.join().expect("served");
 }
+
+#[test]
+fn pages_of_a_list_that_lead_in_a_circle_end_it() {
+    let page = r#"{"value": [], "nextLink": "http://127.0.0.1:1/again"}"#.to_owned();
+    let (address, served) = serve(vec![page.clone(), page]);
+    let output = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["job", "list", "--server", &address])
+        .env("HOME", "/nonexistent")
+        .output()
+        .expect("started");
+    assert_eq!(output.status.code(), Some(1));
+    let error = text(&output.stderr);
+    assert!(error.contains("the server's nextLink leads back to the page that it came with"), "{error}");
+    assert_eq!(served.join().expect("served")[1], "GET /again HTTP/1.1");
+}

@@ -274,6 +274,12 @@ impl Problem {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
+    /// 415.
+    pub fn encoded(coding: &str) -> Self {
+        let message = format!("The body's Content-Encoding is '{coding}'; send it without one.");
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
     /// 429.
     pub fn too_many_requests(seconds: u32) -> Self {
         let message = format!("You have used up your requests; try again in {seconds} seconds.");

@@ -371,6 +371,11 @@ impl Call {
         if !is_json && kind != "text/json" {
             return Err(Problem::not_json(&given));
         }
+        if let Some(coding) = self.header(header::CONTENT_ENCODING)
+            && !coding.eq_ignore_ascii_case("identity")
+        {
+            return Err(Problem::encoded(&coding));
+        }
         if self.body.len() > most {
             return Err(Problem::bad_request(format!(
                 "The body has {} bytes; allowed: {most}.",

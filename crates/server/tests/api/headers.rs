@@ -48,6 +48,10 @@ async fn content_types() {
             "{wrong:?}"
         );
     }
+    assert!(put(&door, &[("content-encoding", b"identity")]).await.status < 300);
+    let answer = put(&door, &[("content-encoding", b"gzip")]).await;
+    let message = "The body's Content-Encoding is 'gzip'; send it without one.";
+    assert_eq!((answer.status, &answer.body["error"]["message"]), (415, &json!(message)));
 }
 
 #[tokio::test(start_paused = true)]

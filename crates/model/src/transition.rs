@@ -71,7 +71,7 @@ pub fn due(job: &Job, resumed_at: Option<Timestamp>, busy: Busy, now: Timestamp,
         let (entry, after) =
             passed_over(job, next.at, next.number, resumed_at, Reason::CollectionDisabled, now);
         due.ledger.push(entry);
-        let Some(at) = after else {
+        let Some(at) = after.or_else(|| held(&job.rule, resumed_at)) else {
             due.next_at = None;
             return due;
         };
@@ -215,6 +215,12 @@ fn passed_over(
         tag: None,
     };
     (entry, job.rule.after(last))
+}
+
+/// Returns the instant at which a job that runs once is due again when its own instant passed while it was off, or its
+/// collection was: as soon as both are on. A pause cannot take its only run away. Recurring jobs have no such instant.
+fn held(rule: &Rule, resumed_at: Timestamp) -> Option<Timestamp> {
+    rule.recurrence().is_none().then_some(resumed_at)
 }
 
 fn execution(job: &Job, occurrence: Occurrence, cause: Cause, wake_at: Timestamp) -> Execution {
@@ -391,7 +397,8 @@ pub fn overtaken(
         let until = resumed_at.map_or(now, |resumed_at| resumed_at.min(just_after(now)));
         let (entry, next) = passed_over(job, first, job.next_number, until, Reason::CollectionDisabled, now);
         entries.push(entry);
-        next_at = next;
+        let held_until = resumed_at.filter(|resumed_at| *resumed_at <= now);
+        next_at = next.or_else(|| held(&job.rule, held_until?));
     }
     let first = next_at.map(|at| Occurrence { number: job.next_number, at });
     if let Some((first, last)) = first.and_then(|first| Some((first, job.rule.last_by(&first, now)?))) {
@@ -458,13 +465,10 @@ pub fn amend(job: &Job, rule: &Rule, timing_changed: bool, state: JobState, now:
         rule.first().map(|first| first.at)
     } else if !was_off {
         job.next_at
-    } else if rule.recurrence().is_none() {
-        // A job that runs once and was switched off until after its time still has to run once.
-        Some(rule.first().map_or(now, |first| first.at.max(now)))
     } else {
         let (entry, next) = pause(job, now, now);
         standing.ledger = entry;
-        next
+        next.or_else(|| held(rule, now))
     };
     if is_used_up(rule, standing.next_number) {
         standing.next_at = None;

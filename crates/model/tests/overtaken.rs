@@ -169,7 +169,27 @@ fn a_job_that_runs_once_and_was_off_at_its_time() {
     let later = sample::job(None, now).rule;
     assert_eq!(summary(amend(&once, &later, true, JobState::Enabled, now).ledger), skipped);
     let on = amend(&once, &once.rule, false, JobState::Enabled, now);
-    assert_eq!((on.next_at, on.ledger), (Some(now), None), "it runs after all");
+    assert_eq!(on.next_at, Some(now), "it runs after all");
+    assert_eq!(summary(on.ledger), skipped, "and the ledger says why it did not run when it was due");
+}
+
+/// Due at midnight; its collection was off then. What follows is due when the collection is on, and is entered too.
+#[test]
+fn a_job_that_runs_once_and_whose_collection_was_off_at_its_time() {
+    use Reason::{CollectionDisabled, JobChanged, JobDeleted, JobDisabled};
+    let once = sample::job(None, minute("00:00:00"));
+    let skipped = row(CollectionDisabled, "00:00", "00:00", 1);
+    for (resumed_at, reason, expected) in [
+        (Some(Timestamp::MAX), JobDeleted, vec![skipped.clone()]),
+        (Some(Timestamp::MAX), JobDisabled, vec![skipped.clone()]),
+        (Some(minute("00:04:00")), JobDeleted, vec![skipped.clone(), row(JobDeleted, "00:04", "00:04", 1)]),
+        (Some(minute("00:05:00")), JobChanged, vec![skipped.clone(), row(JobChanged, "00:05", "00:05", 1)]),
+        // On again since before it was due.
+        (Some(minute("00:00:00")), JobDeleted, vec![row(JobDeleted, "00:00", "00:00", 1)]),
+    ] {
+        let entries = overtaken(&once, resumed_at, reason, minute("00:05:00"));
+        assert_eq!(summary(entries), expected, "{resumed_at:?} {reason:?}");
+    }
 }
 
 #[test]

@@ -217,6 +217,65 @@ fn what_was_due_while_the_collection_was_off_is_skipped_in_one_entry() {
     assert_eq!(due.executions[0].occurrence.at, at("2027-01-01T05:00:00Z"));
 }
 
+/// A pause takes no run away from a job that runs once, whatever its catch-up policy and however long the pause.
+#[test]
+fn a_job_that_runs_once_runs_when_its_collection_is_on_again() {
+    let resumed = at("2027-01-05T04:30:00Z");
+    let skipped =
+        (Fate::Skipped, Some(Reason::CollectionDisabled), "00:00".to_owned(), "00:00".to_owned(), 1);
+    for catch_up in [CatchUp::None, CatchUp::Last, CatchUp::All { max: 5 }] {
+        for (overlap, now) in [
+            (Overlap::Allow, "2027-01-05T04:30:00Z"),
+            (Overlap::Allow, "2027-01-05T04:30:09Z"),
+            (Overlap::Skip, "2027-01-05T04:30:01Z"),
+            (Overlap::Queue, "2027-01-05T04:30:01Z"),
+        ] {
+            let once = job(None, |definition| {
+                definition.catch_up = catch_up;
+                definition.overlap = overlap;
+            });
+            let due = due(&once, Some(resumed), Busy::default(), at(now), &Patience::default());
+            let name = format!("{catch_up:?} {overlap:?} {now}");
+            assert_eq!(summary(&due.ledger), skipped, "{name}");
+            let [execution] = &due.executions[..] else { panic!("{name}: {due:?}") };
+            assert_eq!((execution.occurrence.at, execution.occurrence.number), (resumed, 1), "{name}");
+            assert_eq!((execution.cause, execution.wake_at), (Cause::Schedule, Some(resumed)), "{name}");
+            assert_eq!((due.next_number, due.next_at), (2, None), "{name}: it is the only one");
+        }
+    }
+    // Its collection was on again before it was due.
+    let once = job(None, |_| {});
+    let before = Some(at("2026-12-31T20:00:00Z"));
+    let on_time = due(&once, before, Busy::default(), at("2027-01-01T00:00:00Z"), &Patience::default());
+    assert_eq!((on_time.ledger.len(), on_time.executions[0].occurrence.at), (0, at("2027-01-01T00:00:00Z")));
+    // Off a second time, before it was claimed.
+    let again = Job { next_at: Some(resumed), ..once };
+    let later = at("2027-01-06T00:00:00Z");
+    let due = due(&again, Some(later), Busy::default(), later, &Patience::default());
+    assert_eq!((due.ledger[0].due_at, due.ledger[0].occurrences), (resumed, 1));
+    assert_eq!(due.executions[0].occurrence.at, later);
+}
+
+/// What is skipped does not count, so a `count` reaches further; an `endTime` does not.
+#[test]
+fn a_recurring_job_all_of_whose_occurrences_passed_while_its_collection_was_off() {
+    let resumed = at("2027-01-01T04:30:00Z");
+    let end_time = Some("2027-01-01T03:30:00Z".to_owned());
+    for (recurrence, skipped, next) in [
+        (RecurrenceDraft { count: Some(1), ..hourly() }, 5, Some("2027-01-01T05:00:00Z")),
+        (RecurrenceDraft { count: Some(3), ..hourly() }, 5, Some("2027-01-01T05:00:00Z")),
+        (RecurrenceDraft { end_time, ..hourly() }, 4, None),
+    ] {
+        let job = job(Some(recurrence.clone()), |_| {});
+        let due = due(&job, Some(resumed), Busy::default(), resumed, &Patience::default());
+        assert_eq!(due.ledger[0].occurrences, skipped, "{recurrence:?}");
+        let begins = due.executions.first().map(|execution| execution.occurrence);
+        let expected = next.map(|next| Occurrence { number: 1, at: at(next) });
+        assert_eq!(begins, expected, "{recurrence:?}");
+        assert_eq!(due.next_at.is_some(), recurrence.count == Some(3), "{recurrence:?}");
+    }
+}
+
 #[test]
 fn a_job_that_is_not_enabled_is_never_due() {
     for state in [JobState::Disabled, JobState::Completed, JobState::Faulted] {

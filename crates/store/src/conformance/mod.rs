@@ -119,7 +119,8 @@ macro_rules! conformance {
             pauses:
                 a_pause_is_accounted_for_however_it_ends,
                 a_job_that_was_never_on_is_accounted_for,
-                a_disabled_collection_is_the_reason;
+                a_disabled_collection_is_the_reason,
+                a_job_that_runs_once_runs_after_a_pause;
             settling:
                 success_counts_and_completes,
                 failures_are_repeated_then_fault,

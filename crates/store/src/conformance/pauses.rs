@@ -164,3 +164,61 @@ pub async fn a_disabled_collection_is_the_reason(backend: &dyn Backend) {
         [(world.after(-190), world.after(-130), 2, off), (world.after(-70), world.after(-10), 2, job_off)]
     );
 }
+
+/// A job that runs once and came due while it was off, or its collection: it runs once, as soon as both are on, and the
+/// ledger says what became of the instant that passed.
+pub async fn a_job_that_runs_once_runs_after_a_pause(backend: &dyn Backend) {
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Off {
+        Job,
+        Collection,
+        /// It was claimed ahead when its collection was switched off.
+        CollectionWhileClaimed,
+        /// It was written while its collection was off, due at once.
+        CollectionBefore,
+    }
+    let mut world = World::new(backend).await;
+    for off in [Off::Job, Off::Collection, Off::CollectionWhileClaimed, Off::CollectionBefore] {
+        let since = world.ledger().await.len();
+        let due_at = world.after(if off == Off::CollectionBefore { 0 } else { 60 });
+        if off == Off::CollectionBefore {
+            world.switch_collection(false).await;
+            world.put("once", world.once_in(-3600)).await;
+        } else {
+            world.put("once", world.once_in(60)).await;
+        }
+        match off {
+            Off::Job => drop(world.patch("once", JobState::Disabled, |_| ()).await),
+            Off::Collection => world.switch_collection(false).await,
+            Off::CollectionWhileClaimed => {
+                assert_eq!(world.claim(90).await.len(), 1);
+                world.switch_collection(false).await;
+            }
+            Off::CollectionBefore => {}
+        }
+        world.pass(1000);
+        assert_eq!(world.claim(600).await.len(), 0, "{off:?}");
+        match off {
+            Off::Job => drop(world.patch("once", JobState::Enabled, |_| ()).await),
+            _ => {
+                assert_eq!(world.job("once").await.job.state, JobState::Enabled, "{off:?}");
+                world.switch_collection(true).await;
+            }
+        }
+        let resumed_at = world.now;
+        let claim = world.run_one(true).await;
+        assert_eq!((claim.execution.occurrence.number, claim.execution.occurrence.at), (1, resumed_at));
+        let job = world.job("once").await.job;
+        assert_eq!((job.state, job.counters.executions), (JobState::Completed, 1), "{off:?}");
+        let reason = if off == Off::Job { Reason::JobDisabled } else { Reason::CollectionDisabled };
+        let entries = world.ledger().await.split_off(since);
+        let rows: Vec<_> = entries.iter().map(|entry| (entry.due_at, entry.fate, entry.reason)).collect();
+        assert_eq!(
+            rows,
+            [(due_at, Fate::Skipped, Some(reason)), (resumed_at, Fate::Ran, None)],
+            "{off:?}: {entries:?}"
+        );
+        world.store().delete_job(&path(), "once", None, world.now).await.unwrap();
+        world.pass(1000);
+    }
+}

@@ -11,6 +11,7 @@ pub mod admission;
 pub mod certificate;
 mod clock;
 mod collection;
+mod destination;
 mod execution;
 mod group;
 pub mod interval;
@@ -26,6 +27,7 @@ pub use clock::Clock;
 pub use collection::{
     Allowance, Collection, CollectionPath, CollectionState, MaxRecurrence, Plan, PlanLimits, Plans, Quota,
 };
+pub use destination::{Destination, Origin, same_destination};
 pub use execution::{Attempt, Cause, Execution, HistoryEntry, HistoryStatus, Outcome};
 pub use group::{Group, GroupPath};
 pub use job::{CatchUp, Counters, Definition, Job, JobId, JobState, Overlap};

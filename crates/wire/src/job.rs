@@ -28,6 +28,7 @@
 mod action;
 mod concealed;
 mod http;
+mod kept;
 mod patch;
 mod read;
 mod test_call;
@@ -41,7 +42,7 @@ use crate::members::Reader;
 
 pub use concealed::concealed;
 pub use patch::{Patched, patch};
-pub use test_call::{TestCall, job_of_test_call, test_call};
+pub use test_call::{TestCall, destination_of_test_call, job_of_test_call, test_call};
 pub use write::write;
 
 /// A job as it was asked for: every value is one that the model knows. Limits are not judged yet.

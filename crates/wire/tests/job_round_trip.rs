@@ -230,7 +230,7 @@ fn a_patch_keeps_what_it_does_not_speak_of() {
     let request = "/properties/action/request";
     let mut moved = everything();
     moved["properties"]["action"]["request"] = json!({
-        "uri": "http://b", "method": "GET", "headers": {"CONTENT-TYPE": "a/b", "x-b": "2"},
+        "uri": "https://EXAMPLE.org:443/b", "method": "GET", "headers": {"CONTENT-TYPE": "a/b", "x-b": "2"},
         "body": "hello", "authentication": {"username": "other", "password": "p1", "type": "Basic"},
     });
     let mut to_queue = everything();
@@ -247,7 +247,7 @@ fn a_patch_keeps_what_it_does_not_speak_of() {
         (json!({"properties": {"state": "Disabled"}}), set("/properties/state", json!("disabled"))),
         (
             json!({"Properties": {"Action": {"Request": {
-                "URI": "http://b", "method": "GET", "headers": {"CONTENT-TYPE": "a/b"},
+                "URI": "https://EXAMPLE.org:443/b", "method": "GET", "headers": {"CONTENT-TYPE": "a/b"},
                 "authentication": {"type": "basic", "userName": "other"},
             }}}}),
             moved,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{Act, Permission, Scope};
+use access::{Act, Decision, Permission, Scope};
 use actions::{Order, Runner};
 use model::{Outcome, Plan, Timestamp, Uuid};
 use recurrence::{Fault, Faults};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::{App, Result};
@@ -44,7 +44,8 @@ impl Trials {
 }
 
 impl App {
-    /// Makes one call. The limits of jobs hold, and with a job those of its plan; nothing is kept.
+    /// Makes one call. The limits of jobs hold, and with a job those of its plan; nothing is kept but the audit: where
+    /// the call goes, before it begins, and how it went, after it ended.
     pub async fn test_call(&self, body: &Value) -> Result<Called> {
         let stored = match wire::job::job_of_test_call(body) {
             None => None,
@@ -71,7 +72,8 @@ impl App {
             Problem::busy(format!("{MOST} test calls are under way already; try again when one has ended."))
         })?;
         let target = wire::job::job_of_test_call(body).unwrap_or_default();
-        self.note(Act::TestCall, target, &Value::Null).await?;
+        let destination = call.action.call.destination().to_string();
+        self.note(Act::TestCall, target, &json!({"destination": destination})).await?;
         let order = Order {
             call: &call.action.call,
             collection: stored.as_ref().map_or("test", |(collection, _)| &collection.path.name),
@@ -83,7 +85,27 @@ impl App {
             trace: None,
         };
         let outcome = trials.runner.run(order).await;
+        let went = if outcome.success { "succeeded" } else { "failed" };
+        let told = json!({"destination": destination, "outcome": went});
+        if let Err(problem) = self.note(Act::TestCall, target, &told).await {
+            // The call was made, and that it began is noted: the caller gets the answer.
+            tracing::error!(?problem, target, "the outcome of a test call is not noted");
+        }
         let took = Duration::try_from(now.duration_until(self.clock.now())).unwrap_or_default();
         Ok(Called { started_at: now, took, outcome, ignored: call.ignored })
+    }
+
+    /// What the audit tells of a test call that asks for the secrets of a job that its caller may not write, or may not
+    /// even see; `None` for any other.
+    pub(crate) fn denied_test_call(&self, body: &[u8]) -> Option<Value> {
+        let body: Value = serde_json::from_slice(body).ok()?;
+        let id = wire::job::job_of_test_call(&body)?;
+        let (path, _) = job_of_id(id)?;
+        if self.caller.grants.decide(Permission::Write, &Scope::Collection(path)) == Decision::Allowed {
+            return None;
+        }
+        let destination =
+            wire::job::destination_of_test_call(&body).map(|destination| destination.to_string());
+        Some(json!({"job": id, "destination": destination}))
     }
 }

@@ -205,14 +205,14 @@ async fn admit(app: &mut App, resource: &Resource, head: &Parts) -> Result<(), P
     }
     let judged = needs::judge(app, &operation);
     if judged.is_err() {
-        deny(app, operation.act, head.uri.path()).await;
+        deny(app, operation.act, head.uri.path(), &Value::Null).await;
     }
     judged
 }
 
 /// Notes what was denied, or counts it where that was noted a moment ago.
-async fn deny(app: &App, act: Act, path: &str) {
-    let denied = app.note_of(act, &decoded(path), Verdict::Denied, &Value::Null);
+async fn deny(app: &App, act: Act, path: &str, detail: &Value) {
+    let denied = app.note_of(act, &decoded(path), Verdict::Denied, detail);
     for due in app.guard.denied(denied) {
         note(app, due).await;
     }
@@ -260,10 +260,15 @@ async fn answer(
         Err(problem) => Err(problem),
     };
     // What only the body tells was judged where it is known.
-    if matches!(&answered, Err(problem) if problem.is_denial()) {
+    let denied = match (&answered, &call.resource) {
+        (Err(_), Resource::TestCall) => app.denied_test_call(&call.body),
+        (Err(problem), _) if problem.is_denial() => Some(Value::Null),
+        _ => None,
+    };
+    if let Some(detail) = denied {
         let head = || Operation::of(&call.resource, &call.method, &call.query);
         let act = further.unwrap_or_else(head).act;
-        deny(app, act, &call.path).await;
+        deny(app, act, &call.path, &detail).await;
     }
     answered
 }

@@ -313,6 +313,22 @@ async fn what_is_done_and_what_is_denied_is_noted() {
     assert_eq!(verified.body["chains"][0]["broken"], Value::Null);
 }
 
+/// Of a test call with the secrets of a job that its caller may not use, the audit tells where they would have gone.
+#[tokio::test]
+async fn denied_test_calls_are_noted_with_their_destination() {
+    let (world, owner) = guarded().await;
+    let here =
+        |collection: &str| COLLECTION.replace("jobCollections/c", &format!("jobCollections/{collection}"));
+    let contributor = world.token(Role::Contributor, &here("d")).await;
+    let call = json!({"job": format!("{COLLECTION}/jobs/j"), "action":
+        {"type": "Http", "request": {"method": "GET", "uri": "https://u:w0rd@b.test/?key=1"}}});
+    world.as_holder(&contributor, "POST", "/api/test-call", Some(&call)).await.expect(404);
+    let noted = world.as_holder(&owner, "GET", "/api/audit?act=testCalls/run", None).await.expect(200);
+    let entry = &noted.body["value"][0];
+    assert_eq!(entry["verdict"], "denied", "{}", noted.text);
+    assert_eq!(entry["detail"], json!({"job": call["job"], "destination": "https://b.test"}));
+}
+
 /// Without authentication nothing is asked, and all is noted in the name of `local`.
 #[tokio::test]
 async fn without_a_door_everybody_is_local() {

@@ -60,6 +60,7 @@ async fn secrets_that_are_left_out_are_those_of_the_job() {
     authentication["password"] = json!("s3cret");
     let body = with(&[
         ("/action/request/authentication", authentication),
+        ("/action/request/uri", json!("http://a.test/y")),
         ("/action/request/headers", json!({"a": "b"})),
     ]);
     door.accepts("PUT", &job("c", "j"), &body).await;
@@ -85,6 +86,65 @@ async fn secrets_that_are_left_out_are_those_of_the_job() {
         "{}",
         kind.body
     );
+}
+
+/// A secret of a job stays with the host that it was given for, whichever way the job or the call is led elsewhere.
+#[tokio::test(start_paused = true)]
+async fn secrets_stay_with_their_destination() {
+    let (door, runner) = door(|_| Step::success());
+    door.collection("c", "Standard").await;
+    let mut authentication = basic();
+    authentication["password"] = json!("s3cret");
+    let mut action = get(authentication);
+    action["errorAction"] = json!({"type": "StorageQueue",
+        "queueMessage": {"storageAccount": "acc", "queueName": "q", "sasToken": "sig=t0ken"}});
+    door.accepts("PUT", &job("c", "j"), &with(&[("/action", action)])).await;
+    let before = door.get(&job("c", "j")).await;
+
+    let mut elsewhere = get(basic());
+    elsewhere["request"]["uri"] = json!("http://b.test/?key=1");
+    let refusal = |target| Refusal {
+        status: 400,
+        code: "BadRequest",
+        target,
+        says: &["given again", "for http://a.test", "goes to http://b.test"],
+    };
+    let body = json!({"action": elsewhere, "job": id("c", "j")});
+    door.refuses("POST", "/api/test-call", &body, refusal("action.request.authentication.password")).await;
+    let body = json!({"properties": {"action": {"request": {"uri": "http://b.test/"}}}});
+    let password = "properties.action.request.authentication.password";
+    door.refuses("PATCH", &job("c", "j"), &body, refusal(password)).await;
+    let body =
+        json!({"properties": {"action": {"errorAction": {"queueMessage": {"storageAccount": "other"}}}}});
+    let token = Refusal {
+        target: "properties.action.errorAction.queueMessage.sasToken",
+        says: &["the storage account 'acc'", "the storage account 'other'"],
+        ..refusal("")
+    };
+    door.refuses("PATCH", &job("c", "j"), &body, token).await;
+    assert_eq!(door.get(&job("c", "j")).await, before);
+    assert_eq!(runner.seen().len(), 0);
+
+    let body = json!({"properties": {"action": {"request":
+        {"uri": "http://b.test/", "authentication": {"password": "other"}}}}});
+    door.accepts("PATCH", &job("c", "j"), &body).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_audit_tells_where_a_call_goes_and_how_it_went() {
+    let (door, _) = door(|_| Step::failure("Http Action - no"));
+    let mut action = get(Value::Null);
+    action["request"]["uri"] = json!("https://u:w0rd@A.test:8443/path?key=1");
+    door.accepts("POST", "/api/test-call", &json!({"action": action})).await;
+    let noted = door.get("/api/audit?act=testCalls/run").await;
+    let details: Vec<&Value> =
+        noted["value"].as_array().expect("a list").iter().map(|entry| &entry["detail"]).collect();
+    let destination = "https://a.test:8443";
+    assert_eq!(
+        details,
+        [&json!({"destination": destination, "outcome": "failed"}), &json!({"destination": destination})]
+    );
+    assert!(!noted.to_string().contains("w0rd") && !noted.to_string().contains("key=1"), "{noted}");
 }
 
 #[tokio::test(start_paused = true)]

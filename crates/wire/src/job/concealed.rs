@@ -24,11 +24,9 @@ pub fn concealed(
     mut conceal: impl FnMut(&str, &Secret) -> Value,
 ) -> Value {
     let mut document = write::document(definition, state);
-    let mut path = "action".to_owned();
-    let mut action = document.get_mut("properties").and_then(|properties| properties.get_mut("action"));
-    while let Some(at) = action {
+    each_action(&mut document, |path, action| {
         for names in SECRETS {
-            let found = names.iter().try_fold(&mut *at, |value, name| value.get_mut(*name));
+            let found = names.iter().try_fold(&mut *action, |value, name| value.get_mut(*name));
             let path = format!("{path}.{}", names.join("."));
             let mut replace = |path: &str, secret: &mut Value| {
                 let value = Secret::new(secret.as_str().unwrap_or_default());
@@ -44,8 +42,30 @@ pub fn concealed(
                 None => {}
             }
         }
+    });
+    document
+}
+
+/// Takes the secrets out of a document that [`write::document`] made.
+pub(super) fn remove_secrets(document: &mut Value) {
+    each_action(document, |_, action| {
+        for names in SECRETS {
+            let Some((name, outer)) = names.split_last() else { continue };
+            let holder = outer.iter().try_fold(&mut *action, |value, name| value.get_mut(*name));
+            if let Some(holder) = holder.and_then(Value::as_object_mut) {
+                holder.shift_remove(*name);
+            }
+        }
+    });
+}
+
+/// The action of a document and its error actions, each with its path.
+fn each_action(document: &mut Value, mut visit: impl FnMut(&str, &mut Value)) {
+    let mut path = "action".to_owned();
+    let mut action = document.get_mut("properties").and_then(|properties| properties.get_mut("action"));
+    while let Some(at) = action {
+        visit(&path, at);
         path += ".errorAction";
         action = at.get_mut("errorAction");
     }
-    document
 }

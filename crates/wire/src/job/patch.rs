@@ -1,7 +1,7 @@
 //! PATCH: the part that is sent, merged into the whole that is stored.
 //!
 //! Objects merge, down to the last; everything else replaces; `null` removes. So what a PATCH does not speak of stays,
-//! credentials included (TestUpdateHttpJob), and so does the end of a recurrence that is only given another frequency
+//! credentials included (TestUpdateHttpJob) while the call goes where it went, and so does the end of a recurrence that is only given another frequency
 //! (Scenario_JobCreatePatchDeleteStorageJob). What cannot stay beside what is new goes: the message of another action
 //! type, the credentials of another authentication type, `cron` beside `frequency`.
 //!
@@ -12,6 +12,7 @@ use recurrence::{Fault, Faults, Rule, Timestamp};
 use serde_json::{Map, Value};
 
 use super::action::{MESSAGES, RETRY_COUNT, RETRY_INTERVAL, RETRY_TYPE, TYPE, message_of};
+use super::concealed::remove_secrets;
 use super::http::SIGNING_SECRETS;
 use super::{JobRequest, read, write};
 use crate::members::{self, Names, is_named};
@@ -34,8 +35,14 @@ pub fn patch(stored: &Definition, state: JobState, body: &Value, now: Timestamp)
         return Err(Fault::new(DOCUMENT, members::shown(body), allowed).into());
     };
     let mut whole = write::document(stored, state);
-    merge::into_value(&mut whole, body, "", &JobMerge);
+    let mut without_secrets = whole.clone();
+    remove_secrets(&mut without_secrets);
+    for document in [&mut whole, &mut without_secrets] {
+        merge::into_value(document, body, "", &JobMerge);
+    }
     let reading = read::reading(&whole);
+    let mut others = reading.misdirected(&whole, &without_secrets, &stored.action);
+    others.extend(status_fault(changes));
 
     // The same times in other words, such as `Minute` for `minute`, are the same times.
     let times = |rule: &Rule| (rule.start_time(), rule.recurrence().cloned());
@@ -44,12 +51,14 @@ pub fn patch(stored: &Definition, state: JobState, body: &Value, now: Timestamp)
         .is_ok_and(|rule| stored.rule().is_ok_and(|old| times(&rule) == times(&old)));
     let request = reading.request(if unchanged { at } else { now });
 
-    match (request, status_fault(changes)) {
-        (Ok(request), None) => Ok(Patched { request, timing_changed: !unchanged }),
-        (Ok(_), Some(fault)) => Err(fault.into()),
-        (Err(faults), fault) => {
-            let all = fault.into_iter().chain(faults.into_vec()).collect();
-            Err(Faults::check(all).err().unwrap_or_else(|| Fault::missing(DOCUMENT, "a job").into()))
+    match request {
+        Ok(request) => {
+            Faults::check(others)?;
+            Ok(Patched { request, timing_changed: !unchanged })
+        }
+        Err(faults) => {
+            others.extend(faults.into_vec());
+            Err(Faults::check(others).err().unwrap_or_else(|| Fault::missing(DOCUMENT, "a job").into()))
         }
     }
 }

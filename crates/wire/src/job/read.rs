@@ -1,10 +1,10 @@
 //! A job's document, read: everything that is wrong with it in one list.
 
 use model::{Action, CatchUp, JobState, Overlap};
-use recurrence::{Draft, Faults, Rule, Timestamp};
+use recurrence::{Draft, Fault, Faults, Rule, Timestamp};
 use serde_json::Value;
 
-use super::{JobRequest, action};
+use super::{JobRequest, action, kept};
 use crate::members::{Given, Names, Object, Reader, is_named};
 use crate::recurrence::{
     ACTION, CATCH_UP, JOB, MONTHLY_OCCURRENCES, OF_PROPERTIES, OVERLAP, PROPERTIES, RECURRENCE, SCHEDULE,
@@ -54,6 +54,18 @@ pub(super) fn reading(document: &Value) -> Reading {
 }
 
 impl Reading {
+    /// Faults for the stored secrets that would go to another destination than before; see
+    /// [`misdirected`](kept::misdirected).
+    pub(super) fn misdirected(&self, whole: &Value, given: &Value, old: &Action) -> Vec<Fault> {
+        const PLACE: &[&str] = &["properties", "action"];
+        match (&self.action, kept::at(whole, PLACE), kept::at(given, PLACE)) {
+            (Some(new), Some(whole), Some(given)) => {
+                kept::misdirected(&self.reader, "properties.action", (whole, given), old, new)
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The request, with a rule that was accepted at a moment.
     pub(super) fn request(self, accepted_at: Timestamp) -> Result<JobRequest, Faults> {
         let rule = match Rule::build(&self.timing, accepted_at) {

@@ -1,12 +1,12 @@
 //! Calls to try out: an action without a job. An extension.
 
-use model::{Action, Definition, JobState};
+use model::{Action, Definition, Destination, JobState};
 use recurrence::Faults;
 use serde_json::{Map, Value};
 
 use super::action::TYPE;
 use super::concealed::SECRETS;
-use super::{action, write};
+use super::{action, kept, write};
 use crate::members::{Given, Names, Reader, is_named};
 use crate::recurrence::ACTION;
 
@@ -27,18 +27,37 @@ pub fn job_of_test_call(document: &Value) -> Option<&str> {
     member(document.as_object()?, JOB)?.as_str()
 }
 
+/// Where a call would go, as far as its body says; for the audit, also of a call that is refused.
+pub fn destination_of_test_call(document: &Value) -> Option<Destination> {
+    let action = member(document.as_object()?, ACTION)?;
+    let text = |names: &[&str]| kept::at(action, names).and_then(Value::as_str);
+    if let Some(uri) = text(&["request", "uri"]) {
+        return Some(Destination::of_uri(uri));
+    }
+    if let Some(account) = text(&["queueMessage", "storageAccount"]) {
+        return Some(Destination::StorageAccount(account.to_owned()));
+    }
+    let message = ["serviceBusQueueMessage", "serviceBusTopicMessage"];
+    let namespace = message.into_iter().find_map(|message| text(&[message, "namespace"]))?;
+    let transport = message.into_iter().find_map(|message| text(&[message, "transportType"]));
+    let amqp = transport.is_some_and(|transport| transport.eq_ignore_ascii_case("AMQP"));
+    Some(Destination::ServiceBus { namespace: namespace.to_owned(), amqp })
+}
+
 /// Reads `{"action": {…}, "job": "…"}`, or says all that is wrong with it. Secrets that are left out are those of
-/// `stored`, where it has the same kind of action with the same kind of authentication; nothing else is taken from it.
+/// `stored`, where it has the same kind of action with the same kind of authentication and the same destination;
+/// nothing else is taken from it.
 ///
 /// ```
 /// let faults = wire::job::test_call(&serde_json::json!({"action": {"type": "Http"}}), None).unwrap_err();
 /// assert_eq!(faults.iter().next().unwrap().field, "action.request");
 /// ```
 pub fn test_call(document: &Value, stored: Option<&Definition>) -> Result<TestCall, Faults> {
-    let mut document = document.clone();
-    if let (Some(stored), Some(given)) = (stored, action_of(&mut document)) {
+    let given = document;
+    let mut document = given.clone();
+    if let (Some(stored), Some(action)) = (stored, action_of(&mut document)) {
         let stored = write::document(stored, JobState::Enabled);
-        fill(given, &stored["properties"]["action"]);
+        fill(action, &stored["properties"]["action"]);
     }
     let mut reader = Reader::default();
     let allowed = "an object such as {\"action\": {\"type\": \"Http\", \"request\": {…}}}";
@@ -50,7 +69,13 @@ pub fn test_call(document: &Value, stored: Option<&Definition>) -> Result<TestCa
             reader.required(&call, ACTION, "an object such as {\"type\": \"Http\", \"request\": {…}}")?;
         action::action(&mut reader, action, 0)
     });
-    Faults::check(reader.faults())?;
+    let mut faults = reader.faults();
+    if let (Some(stored), Some(new)) = (stored, &action) {
+        let part = |document| kept::at(document, ACTION).unwrap_or(&Value::Null);
+        let parts = (part(&document), part(given));
+        faults.extend(kept::misdirected(&reader, "action", parts, &stored.action, new));
+    }
+    Faults::check(faults)?;
     let ignored = reader.ignored().to_vec();
     // An action that was not read has left a fault; this is for the compiler.
     let missing = || recurrence::Fault::missing("action", "an action");

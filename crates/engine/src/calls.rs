@@ -20,6 +20,7 @@ use uuid::Uuid;
 use crate::lanes::{Bounds, Lanes, Place};
 use crate::numbers::{CollectionNumbers, Numbers};
 use crate::settler::Ended;
+use crate::shares::QUICK;
 use crate::under_way::{Begun, UnderWay};
 
 /// A claim whose call can be made. It is small, for it moves from hand to hand at an instant at which thousands do.
@@ -77,8 +78,8 @@ impl Calls {
     }
 
     /// Takes a place for a call that will be due.
-    pub(crate) fn take_place(&self, collection: &Arc<str>, target: &Target) -> Place {
-        self.lanes().take_place(collection, target)
+    pub(crate) fn take_place(&self, subscription: &str, collection: &Arc<str>, target: &Target) -> Place {
+        self.lanes().take_place(subscription, collection, target)
     }
 
     /// Lines up calls that are due, and begins those that may go.
@@ -110,21 +111,22 @@ impl Calls {
         while let Some((place, call)) = lanes.pop() {
             self.tasks.spawn(Arc::clone(self).make(place, call));
         }
-        self.caller.numbers.in_lanes.set(lanes.waiting());
+        self.caller.numbers.set_in_lanes(lanes.waiting());
     }
 
     /// Makes a call, unless it has been taken back, and then whatever may go in its place.
     async fn make(self: Arc<Self>, mut place: Place, mut call: Call) {
         loop {
             // Here and not in the lanes, which everybody waits for: nobody has touched it for seconds.
-            if call.ticket.begin() {
-                self.caller.call(call).await;
+            let took = if call.ticket.begin() {
+                Some(self.caller.call(call).await)
             } else {
                 self.caller.numbers.revoked.count();
-            }
+                None
+            };
             let next = {
                 let mut lanes = self.lanes();
-                lanes.done(place);
+                lanes.done(place, took.map(|took| took <= QUICK));
                 let next = lanes.pop();
                 // The room that is free now may be free for others as well: of another target, or another collection.
                 self.begin_all(&mut lanes);
@@ -143,8 +145,8 @@ impl Calls {
 }
 
 impl Caller {
-    /// Makes one call and tells how it went.
-    async fn call(&self, Call { id, ticket, mut begun, numbers: collection }: Call) {
+    /// Makes one call and tells how it went; how long it took.
+    async fn call(&self, Call { id, ticket, mut begun, numbers: collection }: Call) -> Duration {
         let started_at = self.clock.now();
         let request_id = Uuid::new_v4();
         // Nobody else has it yet, so it is changed where it is.
@@ -166,6 +168,7 @@ impl Caller {
         // The settler outlives the calls; if not, the process is ending and the next start repeats the attempt.
         let attempted = Attempted { id, attempt: Arc::new(attempt), ticket };
         let _ = self.attempts.send(Ended { attempted, begun, collection });
+        took
     }
 
     async fn carry_out(&self, begun: &Begun, request_id: Uuid) -> Outcome {
@@ -247,12 +250,17 @@ mod tests {
         fn line_up(&self, claims: &[Claim], lane: impl Fn(usize) -> (&'static str, &'static str)) {
             let calls = claims.iter().enumerate().map(|(at, claim)| {
                 let (collection, target) = lane(at);
-                let place = self.calls.take_place(&collection.into(), &Target::new(target, 80));
+                let place = self.calls.take_place("s", &collection.into(), &Target::new(target, 80));
                 (place, Call::new(claim.clone(), Arc::default()))
             });
             // Places are taken before.
             let calls: Vec<_> = calls.collect();
             self.calls.line_up(calls.into_iter());
+        }
+
+        /// How many calls wait for room.
+        fn in_lanes(&self) -> i64 {
+            self.calls.caller.numbers.in_lanes().map(|(_, count)| count).sum()
         }
 
         /// Waits for all that was lined up; how many attempts there were, and in which second each began.
@@ -286,9 +294,9 @@ mod tests {
         let mut scene = Scene::new(Bounds { overall: 3, per_collection: 100, per_target: 100 });
         let start = Instant::now();
         scene.line_up(&claims, |_| ("a", "x"));
-        assert_eq!((scene.calls.in_flight(), scene.calls.caller.numbers.in_lanes.get()), (3, 4));
+        assert_eq!((scene.calls.in_flight(), scene.in_lanes()), (3, 4));
         assert_eq!(scene.ended(start).await, (7, vec![0, 0, 0, 1, 1, 1, 2]));
-        assert_eq!((scene.runner.most_running(), scene.calls.caller.numbers.in_lanes.get()), (3, 0));
+        assert_eq!((scene.runner.most_running(), scene.in_lanes()), (3, 0));
     }
 
     /// One call ends, and two may go: one of the same collection, and one to the same target.

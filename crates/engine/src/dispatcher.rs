@@ -57,7 +57,7 @@ impl Dispatcher {
             // Where there is nothing to call, the attempt fails, and is accounted for.
             let call = call_of(&claim.job, &claim.execution);
             let target = call.map_or_else(Target::invalid, |call| runner.target(call));
-            let place = calls.take_place(&collection, &target);
+            let place = calls.take_place(&claim.job.collection.subscription, &collection, &target);
             let numbers = by_name.of(&numbers, &collection, &claim.job.collection);
             timer.add(place, Call::new(claim, numbers));
         };

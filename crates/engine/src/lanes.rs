@@ -2,17 +2,20 @@
 //!
 //! Work is lined up in one lane per collection and target. Three bounds hold at any time: so many calls in all, per
 //! collection and per target. A lane that meets its target's or its collection's bound is parked there and costs
-//! nothing until a call of that target or collection ends; lanes that may go take turns. So a target that hangs holds
-//! up its own lanes only, and a collection with a thousand jobs does not starve one with two.
+//! nothing until a call of that target or collection ends. Lanes that may go take turns, so a collection with a thousand
+//! jobs does not starve one with two. When the pool of calls is nearly full, [`Shares`] decide instead, so that calls
+//! that hang leave room for the calls of other collections.
 //!
 //! Names are looked up once, when a [`Place`] is taken, which may be long before its item is due. From there on lanes and
 //! rooms are numbers. A lane is known as long as somebody has a place in it, a collection or target as long as a lane
 //! leads there.
 
+use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 
 use crate::numbered::Numbered;
+use crate::shares::Shares;
 
 /// How many calls may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +38,8 @@ pub(crate) struct Place(usize);
 #[derive(Debug)]
 pub(crate) struct Lanes<C, T, I> {
     bounds: Bounds,
-    running: usize,
-    /// How many items wait.
-    waiting: usize,
+    /// How many items wait, by what they wait for.
+    waiting: [usize; Wait::COUNT],
     lanes: Numbered<Lane<I>>,
     /// The lane from a collection to a target, by the numbers of their rooms.
     between: HashMap<(usize, usize), usize>,
@@ -45,6 +47,40 @@ pub(crate) struct Lanes<C, T, I> {
     ready: VecDeque<usize>,
     collections: Rooms<C>,
     targets: Rooms<T>,
+    shares: Shares,
+    /// Which lanes that are not known any more were quick, by the hash of their names.
+    quick: Remembered,
+}
+
+/// What the items of a lane wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// A place in the pool, which is full.
+    Pool,
+    /// A call of the same target to end.
+    Target,
+    /// A call of the same collection to end.
+    Collection,
+    /// Their share of the pool, which is nearly full.
+    Share,
+}
+
+impl Wait {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// All of them.
+    pub const ALL: [Self; Self::COUNT] = [Self::Pool, Self::Target, Self::Collection, Self::Share];
+
+    /// Returns the name in metrics and in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pool => "pool",
+            Self::Target => "target",
+            Self::Collection => "collection",
+            Self::Share => "share",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -54,33 +90,52 @@ struct Lane<I> {
     /// How many places in it are taken.
     places: usize,
     items: VecDeque<I>,
+    /// What its items wait for, if it has any.
+    wait: Wait,
+    /// Whether its last call ended soon; see [`Shares`].
+    is_quick: bool,
 }
 
 /// The room that a lane which has nothing waiting keeps for what comes: what a herd needed is given back.
 const KEPT: usize = 32;
 
+/// When the pool is tight, so many parked lanes at most are looked at for a lane that was woken and has to wait for its share.
+const LOOKS: usize = 8;
+
 impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
-            running: 0,
-            waiting: 0,
+            waiting: [0; Wait::COUNT],
             lanes: Numbered::default(),
             between: HashMap::new(),
             ready: VecDeque::new(),
             collections: Rooms::default(),
             targets: Rooms::default(),
+            shares: Shares::new(bounds.overall),
+            quick: Remembered::default(),
         }
     }
 
     /// Takes a place for an item that will be lined up.
-    pub(crate) fn take_place(&mut self, collection: &C, target: &T) -> Place {
-        let collection = self.collections.number(collection);
-        let target = self.targets.number(target);
-        let number = *self.between.entry((collection, target)).or_insert_with(|| {
-            self.collections.lead_to(collection);
-            self.targets.lead_to(target);
-            self.lanes.add(Lane { collection, target, places: 0, items: VecDeque::new() })
+    pub(crate) fn take_place(&mut self, subscription: &str, collection: &C, target: &T) -> Place {
+        let room = self.collections.number(collection);
+        let to = self.targets.number(target);
+        let number = *self.between.entry((room, to)).or_insert_with(|| {
+            if self.collections.lead_to(room) == 1 {
+                self.shares.join(room, subscription);
+            }
+            self.targets.lead_to(to);
+            let is_quick = self.quick.has(&(collection, target));
+            let items = VecDeque::new();
+            self.lanes.add(Lane {
+                collection: room,
+                target: to,
+                places: 0,
+                items,
+                wait: Wait::Pool,
+                is_quick,
+            })
         });
         if let Some(lane) = self.lanes.get_mut(number) {
             lane.places += 1;
@@ -93,31 +148,38 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
         let Place(number) = place;
         let Some(lane) = self.lanes.get_mut(number) else { return };
         lane.items.push_back(item);
-        self.waiting += 1;
-        // A lane that had items is ready or parked already.
+        // A lane that had items is ready, held or parked already.
         if lane.items.len() == 1 {
+            lane.wait = Wait::Pool;
             self.ready.push_back(number);
         }
+        self.waiting[lane.wait as usize] += 1;
     }
 
     /// The next item that may go, if any; it counts as running from now on.
     pub(crate) fn pop(&mut self) -> Option<(Place, I)> {
-        while self.running < self.bounds.overall {
-            let number = self.ready.pop_front()?;
+        while self.shares.free() > 0 {
+            let number = self.next_lane()?;
             let Some(lane) = self.lanes.get_mut(number) else { continue };
             let Some(target) = self.targets.rooms.get_mut(lane.target) else { continue };
             let Some(collection) = self.collections.rooms.get_mut(lane.collection) else { continue };
             // A lane that parks in one room leaves its place in the other to the next lane parked there.
             if target.running >= self.bounds.per_target {
-                if collection.running < self.bounds.per_collection {
-                    self.ready.extend(collection.parked.pop_front());
-                }
                 target.parked.push_back(number);
+                let next = if collection.running < self.bounds.per_collection {
+                    collection.parked.pop_front()
+                } else {
+                    None
+                };
+                self.waits_for(number, Wait::Target);
+                self.wake(next);
                 continue;
             }
             if collection.running >= self.bounds.per_collection {
-                self.ready.extend(target.parked.pop_front());
                 collection.parked.push_back(number);
+                let next = target.parked.pop_front();
+                self.waits_for(number, Wait::Collection);
+                self.wake(next);
                 continue;
             }
             let Some(item) = lane.items.pop_front() else { continue };
@@ -126,41 +188,113 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
             } else {
                 self.ready.push_back(number);
             }
-            self.waiting -= 1;
+            self.waiting[Wait::Pool as usize] -= 1;
             target.running += 1;
             collection.running += 1;
-            self.running += 1;
+            self.shares.begin(lane.collection);
             return Some((Place(number), item));
         }
         None
     }
 
-    /// A call has ended; its place is given back.
-    pub(crate) fn done(&mut self, place: Place) {
-        self.running -= 1;
+    /// A call has ended; its place is given back. Where it was made, `quick` says whether it ended soon.
+    pub(crate) fn done(&mut self, place: Place, quick: Option<bool>) {
         if let Some(lane) = self.lanes.get_mut(place.0) {
-            self.ready.extend(self.targets.leave(lane.target));
-            self.ready.extend(self.collections.leave(lane.collection));
+            lane.is_quick = quick.unwrap_or(lane.is_quick);
+            let (collection, target) = (lane.collection, lane.target);
+            self.shares.end(collection);
+            let woken = [self.collections.leave(collection), self.targets.leave(target)];
+            woken.into_iter().for_each(|lane| self.wake(lane));
         }
         self.give_back(place.0, 1);
+    }
+
+    /// The lane to look at next: by turn, or by share when the pool is tight.
+    fn next_lane(&mut self) -> Option<usize> {
+        if !self.shares.is_tight() {
+            if self.shares.none_held() {
+                return self.ready.pop_front();
+            }
+            let (number, _) = self.shares.take()?;
+            self.waits_for(number, Wait::Pool);
+            return Some(number);
+        }
+        let mut looks = LOOKS;
+        loop {
+            let mut last = None;
+            while let Some(number) = self.ready.pop_front() {
+                self.hold(number);
+                last = Some(number);
+            }
+            while let Some((number, as_quick)) = self.shares.take() {
+                if as_quick && !self.lanes.get(number).is_some_and(|lane| lane.is_quick) {
+                    // It has been slow since it began to wait.
+                    self.hold(number);
+                    continue;
+                }
+                self.waits_for(number, Wait::Pool);
+                return Some(number);
+            }
+            // The last one may have been woken for room at its target. It cannot use it now, but its neighbours may.
+            if looks == 0 || !last.is_some_and(|last| self.pass_on(last)) {
+                return None;
+            }
+            looks -= 1;
+        }
+    }
+
+    /// Keeps a lane until its collection has its turn.
+    fn hold(&mut self, number: usize) {
+        self.waits_for(number, Wait::Share);
+        if let Some(lane) = self.lanes.get(number) {
+            self.shares.hold(lane.collection, number, lane.is_quick);
+        }
+    }
+
+    /// Wakes a lane that is parked at the target or in the collection of another, where there is room for it.
+    fn pass_on(&mut self, number: usize) -> bool {
+        let Some(lane) = self.lanes.get(number) else { return false };
+        let Bounds { per_collection, per_target, .. } = self.bounds;
+        let at_target = self.targets.next_in(lane.target, per_target);
+        let next = at_target.or_else(|| self.collections.next_in(lane.collection, per_collection));
+        self.wake(next);
+        next.is_some()
+    }
+
+    /// Makes a lane ready that was parked.
+    fn wake(&mut self, number: Option<usize>) {
+        if let Some(number) = number {
+            self.waits_for(number, Wait::Pool);
+            self.ready.push_back(number);
+        }
+    }
+
+    /// Notes what the items of a lane wait for.
+    fn waits_for(&mut self, number: usize, wait: Wait) {
+        if let Some(lane) = self.lanes.get_mut(number) {
+            self.waiting[lane.wait as usize] -= lane.items.len();
+            self.waiting[wait as usize] += lane.items.len();
+            lane.wait = wait;
+        }
     }
 
     /// How many calls are running.
     #[cfg(test)]
     pub(crate) fn running(&self) -> usize {
-        self.running
+        self.shares.running()
     }
 
-    /// How many items wait.
-    pub(crate) fn waiting(&self) -> usize {
+    /// How many items wait, in the order of [`Wait::ALL`].
+    pub(crate) fn waiting(&self) -> [usize; Wait::COUNT] {
         self.waiting
     }
 
     /// Takes out all that waits.
     pub(crate) fn drain(&mut self) -> Vec<I> {
-        let mut items = Vec::with_capacity(self.waiting);
-        self.waiting = 0;
+        let mut items = Vec::with_capacity(self.waiting.iter().sum());
+        self.waiting = [0; Wait::COUNT];
         self.ready.clear();
+        self.shares.clear();
         self.targets.rooms.each(|room| room.parked.clear());
         self.collections.rooms.each(|room| room.parked.clear());
         for number in 0..self.lanes.end() {
@@ -180,11 +314,51 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
         if lane.places > 0 {
             return;
         }
-        let (collection, target) = (lane.collection, lane.target);
+        let (collection, target, is_quick) = (lane.collection, lane.target, lane.is_quick);
+        if let (Some(of), Some(to)) = (self.collections.rooms.get(collection), self.targets.rooms.get(target))
+        {
+            self.quick.note(&(&of.key, &to.key), is_quick);
+        }
         self.lanes.remove(number);
         self.between.remove(&(collection, target));
-        self.collections.lead_away(collection);
+        if self.collections.lead_away(collection) {
+            self.shares.leave(collection);
+        }
         self.targets.lead_away(target);
+    }
+}
+
+/// Which lanes were quick: a table of their hashes, in which a new one takes the place of an old one.
+#[derive(Debug)]
+struct Remembered {
+    hasher: RandomState,
+    hashes: Vec<u64>,
+}
+
+impl Default for Remembered {
+    fn default() -> Self {
+        Self { hasher: RandomState::new(), hashes: vec![0; 4096] }
+    }
+}
+
+impl Remembered {
+    fn has(&self, lane: &impl Hash) -> bool {
+        let hash = self.hasher.hash_one(lane);
+        self.hashes[self.place(hash)] == hash
+    }
+
+    fn note(&mut self, lane: &impl Hash, is_quick: bool) {
+        let hash = self.hasher.hash_one(lane);
+        let place = self.place(hash);
+        if is_quick {
+            self.hashes[place] = hash;
+        } else if self.hashes[place] == hash {
+            self.hashes[place] = 0;
+        }
+    }
+
+    fn place(&self, hash: u64) -> usize {
+        hash as usize % self.hashes.len()
     }
 }
 
@@ -223,22 +397,30 @@ impl<K: Clone + Eq + Hash> Rooms<K> {
         number
     }
 
-    /// One lane more leads to a room.
-    fn lead_to(&mut self, number: usize) {
-        if let Some(room) = self.rooms.get_mut(number) {
-            room.lanes += 1;
-        }
+    /// One lane more leads to a room; how many do.
+    fn lead_to(&mut self, number: usize) -> usize {
+        let Some(room) = self.rooms.get_mut(number) else { return 0 };
+        room.lanes += 1;
+        room.lanes
     }
 
-    /// One lane less leads to a room; where none does, nobody runs or waits, and it is forgotten.
-    fn lead_away(&mut self, number: usize) {
-        let Some(room) = self.rooms.get_mut(number) else { return };
+    /// One lane less leads to a room. Where none does, nothing runs or waits, and it is forgotten; whether it was.
+    fn lead_away(&mut self, number: usize) -> bool {
+        let Some(room) = self.rooms.get_mut(number) else { return false };
         room.lanes -= 1;
-        if room.lanes == 0
-            && let Some(room) = self.rooms.remove(number)
-        {
+        if room.lanes > 0 {
+            return false;
+        }
+        if let Some(room) = self.rooms.remove(number) {
             self.numbers.remove(&room.key);
         }
+        true
+    }
+
+    /// Takes out the next lane that is parked in a room with fewer calls than its bound.
+    fn next_in(&mut self, number: usize, bound: usize) -> Option<usize> {
+        let room = self.rooms.get_mut(number)?;
+        if room.running < bound { room.parked.pop_front() } else { None }
     }
 
     /// One call less in a room: the lane that waited for it, which is ready again.
@@ -256,14 +438,14 @@ mod tests {
     type Test = Lanes<u32, &'static str, u32>;
 
     fn push(lanes: &mut Test, (collection, target): (u32, &'static str), item: u32) {
-        let place = lanes.take_place(&collection, &target);
+        let place = lanes.take_place("s", &collection, &target);
         lanes.push(place, item);
     }
 
     /// One of the calls of a lane has ended, whichever.
     fn done(lanes: &mut Test, (collection, target): (u32, &'static str)) {
         let rooms = (lanes.collections.numbers[&collection], lanes.targets.numbers[&target]);
-        lanes.done(Place(lanes.between[&rooms]));
+        lanes.done(Place(lanes.between[&rooms]), Some(true));
     }
 
     /// How many lanes, collections and targets are known.
@@ -323,39 +505,61 @@ mod tests {
         assert_eq!(started(&mut lanes), [3]);
     }
 
+    /// How many items wait; the count by reason is right.
+    fn waiting(lanes: &Test) -> usize {
+        let mut counted = [0; Wait::COUNT];
+        lanes.lanes.iter().for_each(|lane| counted[lane.wait as usize] += lane.items.len());
+        assert_eq!(counted, lanes.waiting());
+        counted.iter().sum()
+    }
+
     /// Whatever comes and goes, the bounds hold, everything goes in the end, and nothing is left behind.
     #[test]
     fn everything_goes_in_the_end() {
-        let bounds = Bounds { overall: 7, per_collection: 3, per_target: 2 };
+        let small = Bounds { overall: 7, per_collection: 3, per_target: 2 };
+        let tight = Bounds { overall: 40, per_collection: 30, per_target: 25 };
+        let parked = Bounds { overall: 40, per_collection: 11, per_target: 12 };
+        for (at, bounds) in [small, tight, parked].into_iter().enumerate() {
+            for seed in 0..8 {
+                everything_goes(bounds, seed, if at == 0 { 5 } else { 12 });
+            }
+        }
+    }
+
+    fn everything_goes(bounds: Bounds, mut seed: u64, collections: u64) {
         let targets = ["a", "b", "c", "d"];
         let mut lanes = Test::new(bounds);
         // Which lane each item went to, and what is running.
         let mut ways: Vec<(u32, &str)> = Vec::new();
         let mut running: Vec<(Place, (u32, &str))> = Vec::new();
-        let (mut seed, mut pushed, mut popped) = (1_u64, 0, 0);
+        let (mut pushed, mut popped) = (0, 0);
         let mut random = move |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) % below
         };
         while pushed < 2000 || popped < pushed {
-            if pushed < 2000 && random(2) == 0 {
-                let way = (random(5) as u32, targets[random(4) as usize]);
-                push(&mut lanes, way, pushed);
+            // Now and then more comes than goes.
+            let comes = if pushed % 400 < 200 { 3 } else { 1 };
+            if pushed < 2000 && random(4) < comes {
+                let way = (random(collections) as u32, targets[random(4) as usize]);
+                let place = lanes.take_place(["s", "t", "u"][way.0 as usize % 3], &way.0, &way.1);
+                lanes.push(place, pushed);
                 ways.push(way);
                 pushed += 1;
             } else if !running.is_empty() {
                 let ended = running.swap_remove(random(running.len() as u64) as usize);
-                lanes.done(ended.0);
+                lanes.done(ended.0, [None, Some(true), Some(false)][random(3) as usize]);
             }
             while let Some((place, item)) = lanes.pop() {
                 running.push((place, ways[item as usize]));
                 popped += 1;
             }
             assert!(running.len() <= bounds.overall);
+            assert_eq!((lanes.running(), waiting(&lanes)), (running.len(), (pushed - popped) as usize));
             for target in targets {
                 assert!(running.iter().filter(|(_, (_, to))| *to == target).count() <= bounds.per_target);
             }
-            for collection in 0..5 {
+            for collection in 0..collections as u32 {
                 let count = running.iter().filter(|(_, (of, _))| *of == collection).count();
                 assert!(count <= bounds.per_collection);
             }
@@ -363,20 +567,122 @@ mod tests {
             assert!(!idle || popped == pushed, "something waits that nobody will wake");
         }
         for (place, _) in running {
-            lanes.done(place);
+            lanes.done(place, None);
         }
-        assert_eq!((lanes.running(), lanes.waiting()), (0, 0));
+        assert_eq!((lanes.running(), waiting(&lanes)), (0, 0));
         assert_eq!(known(&lanes), [0; 3]);
-        assert!(
-            lanes.lanes.end() <= 20 && lanes.targets.rooms.end() <= 4 && lanes.collections.rooms.end() <= 5
-        );
+        let most = collections as usize;
+        assert!(lanes.lanes.end() <= 4 * most && lanes.targets.rooms.end() <= 4);
+        assert!(lanes.collections.rooms.end() <= most);
+        assert!(lanes.shares.none_held() && lanes.shares.knows_nobody());
+    }
+
+    type Many = Lanes<u32, u32, u32>;
+
+    const DEFAULT: Bounds = Bounds { overall: 1000, per_collection: 200, per_target: 100 };
+
+    /// So many calls that hang, each with its subscription, collection and target; what has begun.
+    fn hang(lanes: &mut Many, calls: u32, way: impl Fn(u32) -> (String, u32, u32)) -> Vec<Place> {
+        for call in 0..calls {
+            let (subscription, collection, target) = way(call);
+            let place = lanes.take_place(&subscription, &collection, &target);
+            lanes.push(place, call);
+        }
+        std::iter::from_fn(|| lanes.pop().map(|(place, _)| place)).collect()
+    }
+
+    /// Whether the call of a collection begins at once.
+    fn begins(lanes: &mut Many, subscription: &str, collection: u32) -> Option<Place> {
+        let place = lanes.take_place(subscription, &collection, &u32::MAX);
+        lanes.push(place, u32::MAX);
+        let (place, item) = lanes.pop()?;
+        assert_eq!(item, u32::MAX);
+        Some(place)
+    }
+
+    /// Calls that hang leave room for a collection of which nothing is known, even of the same subscription; also when some
+    /// of them end, and others begin in their place.
+    #[test]
+    fn calls_that_hang_leave_room_for_those_of_a_stranger() {
+        for (calls, collections) in [(1000, 5), (1200, 6), (1200, 24), (5000, 24), (5000, 100), (5000, 200)] {
+            for targets in [collections, calls] {
+                let mut lanes = Many::new(DEFAULT);
+                let way = |call| ("s".to_owned(), call % collections, call % targets);
+                let mut running = hang(&mut lanes, calls, way);
+                let bound = (DEFAULT.per_collection * collections as usize)
+                    .min(DEFAULT.per_target * targets as usize)
+                    .min(750);
+                assert!(running.len() >= bound, "{calls} {collections}: {}", running.len());
+                for round in 0..20 {
+                    let stranger = begins(&mut lanes, "s", 10_000 + round).expect("it begins");
+                    lanes.done(stranger, Some(true));
+                    for place in running.drain(..50) {
+                        lanes.done(place, Some(false));
+                    }
+                    running.extend(std::iter::from_fn(|| lanes.pop().map(|(place, _)| place)));
+                }
+            }
+        }
+    }
+
+    /// The same for collections whose calls have always ended soon, until all of them hang at once.
+    #[test]
+    fn lanes_that_were_quick_leave_room_too() {
+        for collections in [24, 100] {
+            let mut lanes = Many::new(DEFAULT);
+            let way = |call| ("s".to_owned(), call % collections, call % collections);
+            for place in hang(&mut lanes, collections, way) {
+                lanes.done(place, Some(true));
+            }
+            let running = hang(&mut lanes, 5000, way);
+            assert!(running.len() > 750);
+            assert!(begins(&mut lanes, "s", 10_000).is_some());
+        }
+    }
+
+    /// Thousands of collections with one call each are all strangers. Whose calls ended soon begins all the same, and so
+    /// does a collection of another subscription.
+    #[test]
+    fn thousands_of_collections_leave_room_for_quick_calls() {
+        for subscriptions in [1, 5000] {
+            let mut lanes = Many::new(DEFAULT);
+            let quick = begins(&mut lanes, "quick", 10_000).expect("there is room");
+            lanes.done(quick, Some(true));
+            let way = |call| (format!("{}", call % subscriptions), call, call);
+            assert!(hang(&mut lanes, 5000, way).len() > 800);
+            if subscriptions == 1 {
+                assert!(begins(&mut lanes, "another", 10_001).is_some());
+            }
+            for _ in 0..5 {
+                let quick = begins(&mut lanes, "quick", 10_000).expect("it begins");
+                lanes.done(quick, Some(true));
+            }
+        }
+    }
+
+    /// One collection alone has no more than three quarters, whatever its bound, and slow ones have less than quick ones.
+    #[test]
+    fn slow_lanes_shrink_first() {
+        let bounds = Bounds { overall: 1000, per_collection: 1000, per_target: 1000 };
+        assert_eq!(hang(&mut Many::new(bounds), 2000, |_| ("s".to_owned(), 1, 1)).len(), 750);
+        let mut lanes = Many::new(bounds);
+        let way = |call| ("s".to_owned(), call % 2, call % 2);
+        let first = hang(&mut lanes, 2, way);
+        for (quick, place) in [true, false].into_iter().zip(first) {
+            lanes.done(place, Some(quick));
+        }
+        // The quick one grows first.
+        hang(&mut lanes, 800, |_| ("s".to_owned(), 2, 2));
+        hang(&mut lanes, 2000, way);
+        let running = |of| lanes.shares.running_of(lanes.collections.numbers[&of]);
+        assert!(running(0) > running(1) && running(1) > 0, "{} {}", running(0), running(1));
     }
 
     #[test]
     fn a_lane_is_known_as_long_as_somebody_has_a_place_in_it() {
         let mut lanes = Test::new(Bounds { overall: 1, per_collection: 1, per_target: 1 });
-        let early = lanes.take_place(&1, &"a");
-        let late = lanes.take_place(&1, &"b");
+        let early = lanes.take_place("s", &1, &"a");
+        let late = lanes.take_place("s", &1, &"b");
         assert_eq!(known(&lanes), [2, 1, 2], "nothing is lined up yet");
         lanes.push(early, 1);
         assert_eq!((started(&mut lanes), known(&lanes)), (vec![1], [2, 1, 2]));
@@ -421,7 +727,7 @@ mod tests {
             done(&mut lanes, lane);
             last.extend(started(&mut lanes));
         }
-        assert_eq!((lanes.waiting(), known(&lanes)), (0, [0; 3]));
+        assert_eq!((waiting(&lanes), known(&lanes)), (0, [0; 3]));
     }
 
     #[test]
@@ -432,11 +738,11 @@ mod tests {
         }
         push(&mut lanes, (2, "b"), 10);
         push(&mut lanes, (2, "c"), 11);
-        let waits = lanes.take_place(&3, &"d");
+        let waits = lanes.take_place("s", &3, &"d");
         assert_eq!(started(&mut lanes), [0, 10]);
         let mut drained = lanes.drain();
         drained.sort_unstable();
-        assert_eq!((drained, lanes.waiting()), (vec![1, 2, 3, 11], 0));
+        assert_eq!((drained, waiting(&lanes)), (vec![1, 2, 3, 11], 0));
         assert_eq!(known(&lanes), [3, 3, 3], "two run, and one place is taken");
         done(&mut lanes, (1, "a"));
         done(&mut lanes, (2, "b"));

@@ -35,6 +35,7 @@ mod numbered;
 mod numbers;
 mod pulse;
 mod settler;
+mod shares;
 mod under_way;
 
 use std::sync::Arc;
@@ -51,7 +52,7 @@ use tracing::warn;
 
 pub use calls::occurrence_span;
 pub use clock::{SimulatedClock, SystemClock};
-pub use lanes::Bounds;
+pub use lanes::{Bounds, Wait};
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use pulse::{Ailing, Pulse};
 pub use under_way::{Begun, UnderWay, Word};

@@ -32,6 +32,10 @@ impl<V> Numbered<V> {
         Some(value)
     }
 
+    pub(crate) fn get(&self, number: usize) -> Option<&V> {
+        self.values.get(number)?.as_ref()
+    }
+
     pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut V> {
         self.values.get_mut(number)?.as_mut()
     }

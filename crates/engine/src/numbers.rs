@@ -12,7 +12,7 @@ use measure::{BATCH, Counter, Gauge, Histogram, PATIENT, QUICK, Unit};
 use model::action::Call;
 use model::{CollectionPath, Fate, Outcome, Timestamp};
 
-use crate::Begun;
+use crate::{Begun, Wait};
 
 /// How many collections have numbers of their own where nobody says.
 const COLLECTIONS: usize = 100;
@@ -32,8 +32,8 @@ pub struct Numbers {
     unclaimed_from: Gauge,
     /// Claims that wait for their instant.
     pub waiting: Gauge,
-    /// Claims that are due and wait for room: the bounds of calls are reached.
-    pub in_lanes: Gauge,
+    /// Claims that are due and wait for room, in the order of [`Wait::ALL`].
+    in_lanes: [Gauge; Wait::COUNT],
     /// How long calls took, by kind and outcome.
     calls: [[Histogram; 2]; KINDS.len()],
     /// Attempts after the first of an action.
@@ -98,7 +98,7 @@ impl Numbers {
             revoked: Counter::default(),
             unclaimed_from: Gauge::default(),
             waiting: Gauge::default(),
-            in_lanes: Gauge::default(),
+            in_lanes: Default::default(),
             calls: std::array::from_fn(|_| std::array::from_fn(|_| time(PATIENT))),
             retries: Counter::default(),
             error_actions: Counter::default(),
@@ -126,6 +126,18 @@ impl Numbers {
     /// The numbers of all other collections.
     pub fn others(&self) -> &CollectionNumbers {
         &self.others
+    }
+
+    /// Returns how many claims are due and wait for room, by what they wait for.
+    pub fn in_lanes(&self) -> impl Iterator<Item = (Wait, i64)> {
+        Wait::ALL.into_iter().zip(self.in_lanes.iter().map(Gauge::get))
+    }
+
+    /// Notes how many claims are due and wait for room.
+    pub(crate) fn set_in_lanes(&self, waiting: [usize; Wait::COUNT]) {
+        for (gauge, waiting) in self.in_lanes.iter().zip(waiting) {
+            gauge.set(waiting);
+        }
     }
 
     /// How long the first thing that is not claimed has been due.

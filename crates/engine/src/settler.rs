@@ -117,8 +117,10 @@ impl Settler {
 
     /// Whether a call is under way or claimed, which may end soon.
     fn more_is_to_come(&self) -> bool {
-        let Numbers { waiting, in_lanes, .. } = &*self.numbers;
-        self.under_way.count() > 0 || waiting.get() > 0 || in_lanes.get() > 0
+        let numbers = &self.numbers;
+        self.under_way.count() > 0
+            || numbers.waiting.get() > 0
+            || numbers.in_lanes().any(|(_, count)| count > 0)
     }
 }
 

@@ -63,7 +63,7 @@ fn engine(page: &mut Page, app: &App) {
         "punctual_calls_queued",
         "Executions that are due and wait, because the bounds of calls are reached.",
         &[],
-        numbers.in_lanes.get() as f64,
+        numbers.in_lanes().map(|(_, count)| count).sum::<i64>() as f64,
     );
     page.gauge(
         "punctual_claim_lag_seconds",

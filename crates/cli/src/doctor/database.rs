@@ -52,6 +52,11 @@ fn unreached(shown: &str, fault: &DatabaseFault) -> Finding {
         DatabaseFault::Absent(why) => {
             (why, "make it, such as by `createdb --owner=USER NAME`, or correct the name in the URL")
         }
+        DatabaseFault::Pooled(why) => (
+            why,
+            "let the pooler keep a session for each connection (PgBouncer: pool_mode = session), or name PostgreSQL itself \
+             in the URL",
+        ),
         DatabaseFault::Other(why) => (why, "the log of PostgreSQL tells more"),
     };
     Finding::wrong("database.reach", format!("{shown} cannot be used: {why}"), fix)

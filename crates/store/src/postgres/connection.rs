@@ -15,7 +15,8 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::{Fault, Outcome};
-use super::hosts::{Connected, GREETING, Hosts, Line};
+use super::hosts::{GREETING, Hosts, Line};
+use super::session::Settings;
 use crate::{Error, Result};
 
 /// How long to wait for one host to take a connection: long enough for one lost packet.
@@ -25,25 +26,14 @@ const CONNECT: Duration = Duration::from_secs(2);
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// After this a connection is given up on which the other side acknowledges nothing: about as long as a lease.
-const SILENCE: Duration = Duration::from_secs(3);
+pub(super) const SILENCE: Duration = Duration::from_secs(3);
 
 /// How often the other side is asked for a sign of life where there is nothing to send. Whoever waits for an answer that
 /// got lost sends nothing, and would wait for hours.
-const PROBE: Duration = Duration::from_secs(1);
+pub(super) const PROBE: Duration = Duration::from_secs(1);
 
 /// How many such questions may stay without answer.
-const PROBES: u32 = 3;
-
-/// How long one statement may take, in milliseconds. The longest are the first pages of a large ledger.
-pub(super) const STATEMENT: u32 = 30_000;
-
-/// How long to wait for a lock that another transaction holds, in milliseconds. Transactions take milliseconds; one that
-/// takes longer hangs, and whoever waits for it shall be able to say so.
-const LOCK: u32 = 5_000;
-
-/// After this a node that vanished or stands still in the middle of a transaction lets go of its locks, in milliseconds.
-/// It holds on to its own row in there, which must be free when its lease has ended.
-const IDLE: u32 = 3_000;
+pub(super) const PROBES: u32 = 3;
 
 /// A database, as its URL names it.
 #[derive(Clone)]
@@ -97,16 +87,11 @@ impl Address {
         config.connect_timeout(CONNECT);
         config.tcp_user_timeout(SILENCE);
         config.keepalives_idle(PROBE).keepalives_interval(PROBE).keepalives_retries(PROBES);
-        let own = config.get_options().unwrap_or_default().to_owned();
-        config.options(format!(
-            "-c statement_timeout={STATEMENT} -c lock_timeout={LOCK} \
-             -c idle_in_transaction_session_timeout={IDLE} -c tcp_user_timeout={silence} \
-             -c tcp_keepalives_idle={probe} -c tcp_keepalives_interval={probe} -c tcp_keepalives_count={PROBES} {own}",
-            silence = SILENCE.as_millis(),
-            probe = PROBE.as_secs(),
-        ));
+        // Poolers refuse most options of a connection that begins, so it has none of ours.
+        let settings = Settings::beside(config.get_options().unwrap_or_default());
+        config.options(settings.left_over());
         let tls = MakeRustlsConnect::new(files.read(&place)?);
-        let hosts = Hosts::of(&config, tls);
+        let hosts = Hosts::of(&config, tls, settings);
         Ok(Self { config, hosts, place })
     }
 
@@ -145,18 +130,14 @@ impl Address {
         is_local(&self.config)
     }
 
-    /// A connection for looking only, also to a server that cannot be written.
-    pub(super) async fn onlooking_line(&self) -> Outcome<Line> {
-        self.within_patience(self.hosts.connect_for(TargetSessionAttrs::Any)).await
-    }
-
     /// A connection outside the pool.
     pub(super) async fn line(&self) -> Outcome<Line> {
-        self.within_patience(self.hosts.connect_for(TargetSessionAttrs::ReadWrite)).await
+        self.line_for(TargetSessionAttrs::ReadWrite).await
     }
 
-    async fn within_patience(&self, line: impl Future<Output = Connected>) -> Outcome<Line> {
-        match timeout(self.patience(), line).await {
+    /// A connection outside the pool, also to a server that cannot be written where looking is enough.
+    pub(super) async fn line_for(&self, purpose: TargetSessionAttrs) -> Outcome<Line> {
+        match timeout(self.patience(), self.hosts.connect_for(purpose)).await {
             Ok(line) => Ok(line?),
             Err(_) => Err(Fault::Pool("it takes connections and does not answer".to_owned())),
         }

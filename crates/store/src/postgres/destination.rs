@@ -5,13 +5,14 @@ use std::pin::pin;
 use model::{Clock, Timestamp};
 use tokio::task::JoinHandle;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, private::BytesMut};
 use tokio_postgres::{Client, Transaction};
 
 use super::connection::Address;
 use super::fault::{Fault, Outcome};
 use super::moves::{self, Move, MoveState};
-use super::{audit, migrations, partitions};
+use super::{audit, migrations, partitions, session};
 use crate::codec::{Coded, ticks};
 use crate::moving::{AUDIT_CHAINS, Batch, Cell, Form, KINDS, Kind, Row};
 use crate::seal::{KeyId, Keyring, Proofs, Sealed};
@@ -60,7 +61,9 @@ impl Destination {
     /// Connects. Nothing is changed.
     pub(crate) async fn open(url: &str) -> Result<Self> {
         let address = Address::parse(url)?;
-        let (client, connection) = address.line().await.map_err(|fault| tell(fault, &address.place))?;
+        let told = |fault| tell(fault, &address.place);
+        session::check(&address, TargetSessionAttrs::ReadWrite).await.map_err(told)?;
+        let (client, connection) = address.line().await.map_err(told)?;
         let driver = tokio::spawn(async move {
             // Whoever waits for an answer is told what went wrong.
             let _ = connection.await;

@@ -22,6 +22,8 @@ pub(super) enum Fault {
     Overtaken(&'static str),
     /// The connection was lost while a change was committed: it is made, or it is not.
     Uncertain,
+    /// A pooler between us and the database does not keep sessions: where, and what to do.
+    Pooled(String),
     /// It has its words already.
     Told(Error),
 }
@@ -101,6 +103,9 @@ impl Fault {
                 Kind::Away
             };
         };
+        if is_refused_parameter(error) {
+            return Kind::Other;
+        }
         kind_of(state)
     }
 
@@ -133,6 +138,7 @@ impl Fault {
         let kind = self.kind();
         let what = match self {
             Self::Told(error) => return error,
+            Self::Pooled(what) => return Error::Failed(what),
             Self::Unreadable(what) => return Error::Corrupt(format!("{place}: {what}")),
             Self::Claimed(_) => {
                 return Error::Unavailable(format!(
@@ -168,8 +174,13 @@ pub(super) fn words(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// What helps against a connection that cannot be encrypted, or not towards the right server.
+/// What helps against a connection that is refused for its options, cannot be encrypted, or not towards the right server.
 fn remedy(error: &tokio_postgres::Error) -> Option<&'static str> {
+    if is_refused_parameter(error) {
+        return Some(
+            "the pooler in between refuses it; take it out of the options of the URL, or connect to PostgreSQL directly",
+        );
+    }
     if let Some(db) = error.as_db_error() {
         return (*db.code() == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
             && db.message().contains("client certificate"))
@@ -203,6 +214,14 @@ fn said(error: &tokio_postgres::Error) -> String {
         (None, Some(source)) => format!("{error}: {source}").replace('\n', " "),
         (None, None) => error.to_string(),
     }
+}
+
+/// Whether a pooler refuses a connection for what the URL wants of it. It has the same code for a database that is away, so
+/// only the words tell.
+pub(super) fn is_refused_parameter(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|db| {
+        *db.code() == SqlState::PROTOCOL_VIOLATION && db.message().contains("startup parameter")
+    })
 }
 
 fn is_connecting(error: &tokio_postgres::Error) -> bool {

@@ -1,8 +1,10 @@
 //! The hosts of a database: which of them is asked, and for how long.
 
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use deadpool_postgres::Connect;
@@ -12,18 +14,20 @@ use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::session::Settings;
+
 /// How long one of several hosts may take until it can be used: it takes the connection and greets. One that takes
 /// connections and is silent must not keep us from those after it.
 pub(super) const GREETING: Duration = Duration::from_secs(3);
 
 /// A connection of its own, and what has to be driven for it to work.
-pub(super) type Line = (
-    Client,
-    tokio_postgres::Connection<
-        tokio_postgres::Socket,
-        <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<tokio_postgres::Socket>>::Stream,
-    >,
-);
+pub(super) type Line = (Client, Driver);
+
+/// What carries the messages of a connection.
+type Driver = tokio_postgres::Connection<
+    tokio_postgres::Socket,
+    <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<tokio_postgres::Socket>>::Stream,
+>;
 
 /// A connection, or why there is none.
 pub(super) type Connected = Result<Line, Error>;
@@ -34,14 +38,21 @@ pub(super) struct Hosts {
     /// How each of them is reached.
     each: Arc<[Config]>,
     tls: MakeRustlsConnect,
+    /// What every session is told first.
+    settings: Arc<Settings>,
     /// The place of the one that could be used last.
     last: Arc<AtomicUsize>,
 }
 
 impl Hosts {
     /// The hosts of a configuration.
-    pub(super) fn of(config: &Config, tls: MakeRustlsConnect) -> Self {
-        Self { each: each_host(config).into(), tls, last: Arc::default() }
+    pub(super) fn of(config: &Config, tls: MakeRustlsConnect, settings: Settings) -> Self {
+        Self { each: each_host(config).into(), tls, settings: Arc::new(settings), last: Arc::default() }
+    }
+
+    /// The settings of every session.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Whether one can take over from another.
@@ -57,7 +68,7 @@ impl Hosts {
             let place = places.next().unwrap_or_default();
             let mut config = self.each[place].clone();
             config.target_session_attrs(purpose);
-            let line = config.connect(self.tls.clone());
+            let line = self.connect_to(&config);
             let line = match places.peek() {
                 // After the last there is nobody to go on to: whoever waits says for how long.
                 None => line.await,
@@ -72,6 +83,32 @@ impl Hosts {
             return line;
         }
     }
+
+    /// Connects to one host, and makes the settings of the session.
+    async fn connect_to(&self, config: &Config) -> Connected {
+        let (client, mut driver) = config.connect(self.tls.clone()).await?;
+        driving(&mut driver, client.batch_execute(&self.settings.sql())).await?;
+        Ok((client, driver))
+    }
+}
+
+/// Waits for an answer, and carries the messages of its connection meanwhile.
+async fn driving<T>(driver: &mut Driver, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let mut answer = pin!(answer);
+    poll_fn(|context| {
+        loop {
+            if let Poll::Ready(answer) = answer.as_mut().poll(context) {
+                return Poll::Ready(answer);
+            }
+            match driver.poll_message(context) {
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
+                // A remark of the database.
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(None) | Poll::Pending => return Poll::Pending,
+            }
+        }
+    })
+    .await
 }
 
 /// For the pool.
@@ -109,7 +146,7 @@ fn each_host(all: &Config) -> Vec<Config> {
         all.get_user().map(|user| one.user(user));
         all.get_password().map(|password| one.password(password));
         all.get_dbname().map(|name| one.dbname(name));
-        all.get_options().map(|options| one.options(options));
+        all.get_options().filter(|options| !options.is_empty()).map(|options| one.options(options));
         all.get_application_name().map(|name| one.application_name(name));
         all.get_connect_timeout().map(|timeout| one.connect_timeout(*timeout));
         all.get_tcp_user_timeout().map(|timeout| one.tcp_user_timeout(*timeout));

@@ -4,11 +4,12 @@ use jiff::SignedDuration;
 use model::Clock;
 use tokio::time::Instant;
 use tokio_postgres::Client;
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::SqlState;
 
 use super::connection::Address;
-use super::fault::{Fault, Outcome, words};
-use super::{columns, keys, migrations, nodes};
+use super::fault::{Fault, Outcome, is_refused_parameter, words};
+use super::{columns, keys, migrations, nodes, session};
 use crate::{KeyId, Node, StoreClock};
 
 /// The most missing rights that are named: whoever lacks one of them usually lacks them all.
@@ -76,6 +77,8 @@ pub enum DatabaseFault {
     Login(String),
     /// There is no database of this name.
     Absent(String),
+    /// A pooler in between does not keep sessions.
+    Pooled(String),
     /// Anything else.
     Other(String),
 }
@@ -83,10 +86,15 @@ pub enum DatabaseFault {
 /// Looks at a database.
 pub async fn inspect(url: &str, clock: &dyn Clock) -> Result<DatabaseInspection, DatabaseFault> {
     let address = Address::parse(url).map_err(|error| DatabaseFault::Url(error.to_string()))?;
-    let (client, connection) = address.onlooking_line().await.map_err(|fault| match fault {
+    let unreached = |fault| match fault {
         Fault::Postgres(error) => unreached(&error),
+        Fault::Pooled(why) => DatabaseFault::Pooled(why),
+        Fault::Told(why) => DatabaseFault::Other(why.to_string()),
         silent => DatabaseFault::Away(silent.tell(&address.place).to_string()),
-    })?;
+    };
+    // A standby can be looked at as well.
+    session::check(&address, TargetSessionAttrs::Any).await.map_err(unreached)?;
+    let (client, connection) = address.line_for(TargetSessionAttrs::Any).await.map_err(unreached)?;
     let driver = tokio::spawn(connection);
     let found = look(&client, &address, clock).await;
     drop(client);
@@ -97,6 +105,9 @@ pub async fn inspect(url: &str, clock: &dyn Clock) -> Result<DatabaseInspection,
 
 fn unreached(error: &tokio_postgres::Error) -> DatabaseFault {
     let says = words(error);
+    if is_refused_parameter(error) {
+        return DatabaseFault::Url(says);
+    }
     match error.code() {
         Some(&(SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION)) => {
             return DatabaseFault::Login(says);

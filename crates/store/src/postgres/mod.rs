@@ -55,6 +55,7 @@ mod register;
 mod revocation;
 mod search;
 mod seat;
+mod session;
 mod settle;
 mod shards;
 mod sight;
@@ -78,6 +79,7 @@ use model::transition::Patience;
 use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Plans, Timestamp};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
+use tokio_postgres::config::TargetSessionAttrs;
 
 pub use self::inspect::{DatabaseFault, DatabaseInspection, DatabaseSchema, inspect};
 
@@ -251,6 +253,7 @@ impl PostgresStore {
 }
 
 async fn start(shared: &Shared) -> Outcome<()> {
+    session::check(&shared.address, TargetSessionAttrs::ReadWrite).await?;
     let mut client = shared.pool.get().await?;
     migrations::run(&mut client, &shared.address.place, shared.schema).await?;
     if shared.schema >= migrations::TELLS {

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use model::Timestamp;
 use tokio_postgres::Client;
 
-use super::fault::{Fault, Kind, Outcome};
+use super::fault::{Kind, Outcome};
 use crate::codec::ticks;
 
 /// The length of a partition in ticks: a week. With two months of history that is ten to look into for each question.
@@ -29,14 +29,17 @@ pub(super) async fn maintain(client: &mut Client, now: Timestamp, before: Timest
         }
         for number in there.into_iter().filter(|number| (number + 1) * LENGTH <= ticks(before)) {
             tracing::info!(table, from = number * LENGTH, "dropping a partition: all in it is too old");
-            let sql = format!(
-                "SET lock_timeout = 1000; DROP TABLE IF EXISTS {}; RESET lock_timeout",
-                name(table, number)
-            );
-            later(client.batch_execute(&sql).await.map_err(Fault::from))?;
+            later(drop_table(client, &name(table, number)).await)?;
         }
     }
     Ok(())
+}
+
+async fn drop_table(client: &mut Client, name: &str) -> Outcome<()> {
+    let transaction = client.transaction().await?;
+    let sql = format!("SET LOCAL lock_timeout = 1000; DROP TABLE IF EXISTS {name}");
+    transaction.batch_execute(&sql).await?;
+    Ok(transaction.commit().await?)
 }
 
 /// The most that are made for a time that is past: two years. What is older is stray.

@@ -7,13 +7,14 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use model::{JobId, Overlap, Uuid};
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::SqlState;
 
 use super::columns::{code, key, number};
 use super::connection::Address;
 use super::fault::{Fault, Outcome};
 use super::work::{Work, change};
-use super::{PostgresStore, collections, due, keys, shards};
+use super::{PostgresStore, collections, due, keys, session, shards};
 use crate::codec::ticks;
 use crate::seal::KeyId;
 use crate::{Error, JobWrite, Result};
@@ -67,6 +68,8 @@ impl TrialGround {
 
     async fn make(database: &str) -> Result<Self> {
         let address = Address::parse(database)?;
+        let checked = session::check(&address, TargetSessionAttrs::ReadWrite).await;
+        checked.map_err(|fault| fault.tell(&address.place))?;
         let schema = format!("punctual_trial_{}", Uuid::new_v4().simple());
         let mark = if database.contains('?') { '&' } else { '?' };
         let url = format!("{database}{mark}options=-c%20search_path%3D{schema}");

@@ -16,9 +16,9 @@ use tokio::time::{Instant, timeout};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{IsolationLevel, Row, Statement};
 
-use super::connection::{self, PATIENCE};
+use super::connection::PATIENCE;
 use super::fault::{Fault, Kind, Outcome};
-use super::{Shared, audit, history, ledger, revocation, tallies};
+use super::{Shared, audit, history, ledger, revocation, session, tallies};
 use crate::Result;
 use crate::tallies::Tallies;
 
@@ -210,7 +210,7 @@ impl<'a> Work<'a> {
 }
 
 /// How long to wait for a statement: the server ends it before.
-const STATEMENT: Duration = Duration::from_millis(connection::STATEMENT as u64).saturating_add(PATIENCE);
+const STATEMENT: Duration = Duration::from_millis(session::STATEMENT as u64).saturating_add(PATIENCE);
 
 /// How long a commit may take. It must be less than what the server allows a statement: a server that waits for its
 /// standby and is not allowed to any longer says that the change is made, though the standby may not have it.

@@ -144,8 +144,13 @@ pub enum Written<T = Revision> {
     Done(T),
     /// Something the writer took for granted is no longer so: load and decide again.
     Changed,
-    /// The limit that came with the write is reached: this many are there.
-    Full(u64),
+    /// The limit that came with the write is reached.
+    Full {
+        /// How many count against it.
+        there: u64,
+        /// Jobs beside them that are finished and do not count.
+        finished: u64,
+    },
     /// The collection is not there.
     NoCollection,
 }
@@ -180,7 +185,7 @@ pub struct JobWrite {
     pub replace: bool,
     /// What execution tags are made from, where the job is new or replaced.
     pub seed: Uuid,
-    /// The most jobs in the collection, this one included.
+    /// The most jobs in the collection that are not finished, this one included.
     pub most: Option<u32>,
     /// When.
     pub now: Timestamp,

@@ -75,7 +75,7 @@ async fn new_jobs_through_two_nodes_are_counted_together() {
     }
     let written = writes.join_all().await;
     let made = written.iter().filter(|written| matches!(written, Written::Done(_))).count();
-    let full = written.iter().filter(|written| matches!(written, Written::Full(25))).count();
+    let full = written.iter().filter(|written| matches!(written, Written::Full { there: 25, .. })).count();
     assert_eq!((made, full), (25, 35), "{written:?}");
     assert_eq!(backend.query("SELECT jobs FROM collections").await, 25);
     assert_eq!(backend.query("SELECT count(*) FROM definitions").await, 25);

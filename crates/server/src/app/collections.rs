@@ -4,7 +4,7 @@ use access::Act;
 use model::{Collection, CollectionPath, CollectionState, GroupPath, Plan};
 use recurrence::Fault;
 use serde_json::Value;
-use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, Written};
+use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, StoredJob, Written};
 use wire::dialect::Dialect;
 
 use super::{App, Preconditions, Result, TRIES, audited, names, too_many_changes};
@@ -140,7 +140,7 @@ impl App {
                     self.live.tell(kind, || wire::path::collection_id(&collection.path));
                     return Ok(PutCollection { stored: StoredCollection { collection, revision }, ignored });
                 }
-                Written::Full(_) => return Err(no_more_collections(collection.plan, most)),
+                Written::Full { .. } => return Err(no_more_collections(collection.plan, most)),
                 Written::Changed | Written::NoCollection => {}
             }
         }
@@ -156,8 +156,15 @@ impl App {
         }
         let jobs = self.store.all_jobs(&old.path).await?;
         let mut problems = Vec::new();
+        // What is finished can never run again, so it neither counts nor misfits.
+        let is_living = |stored: &StoredJob| !stored.job.state.is_final();
+        let (jobs, finished): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_living);
         if jobs.len() as u64 > u64::from(is.jobs) && is.jobs < was.jobs {
-            problems.push(format!("it holds {} jobs where {} are allowed", jobs.len(), is.jobs));
+            let besides = match finished.len() {
+                0 => String::new(),
+                finished => format!(" ({finished} finished ones do not count)"),
+            };
+            problems.push(format!("it holds {} jobs where {} are allowed{besides}", jobs.len(), is.jobs));
         }
         for stored in &jobs {
             let (job, now) = (&stored.job, self.clock.now());

@@ -154,11 +154,9 @@ impl App {
                 Ok(Some(stored))
             }
             Written::Changed => Ok(None),
-            Written::Full(_) => Err(Problem::conflict(format!(
-                "The job collection has reached its quota of '{}' jobs. Delete jobs before adding new ones, or choose \
-                 a larger plan.",
-                most.unwrap_or_default()
-            ))),
+            Written::Full { there, finished } => {
+                Err(Problem::conflict(no_more_jobs(most.unwrap_or_default(), there, finished)))
+            }
             Written::NoCollection => Err(Problem::no_collection(&path.group, &path.name)),
         }
     }
@@ -246,6 +244,18 @@ impl App {
             }
         }
     }
+}
+
+fn no_more_jobs(most: u32, there: u64, finished: u64) -> String {
+    let besides = match finished {
+        0 => String::new(),
+        1 => "; 1 finished job does not count".to_owned(),
+        many => format!("; {many} finished jobs do not count"),
+    };
+    format!(
+        "The job collection has reached its quota of '{most}' jobs. Delete jobs before adding new ones, or choose a larger \
+         plan. In use: {there} of {most}{besides}."
+    )
 }
 
 fn expected(existing: Option<&StoredJob>) -> ExpectedJob {

@@ -219,6 +219,46 @@ async fn a_quota_is_kept() {
     door.accepts("PUT", &job("c", "c"), &fast).await;
 }
 
+/// Calls that were made once and are over leave their place to others, in every way that jobs come.
+#[tokio::test(start_paused = true)]
+async fn finished_jobs_do_not_count() {
+    let door = Door::open(&[]);
+    door.collection("c", "Standard").await;
+    let engine = door.start(std::sync::Arc::new(actions::scripted::Scripted::succeeding()));
+    let once = with(&[("/startTime", Value::Null), ("/recurrence", Value::Null)]);
+    for i in 0..60 {
+        door.accepts("PUT", &job("c", &format!("once-{i}")), &once).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+    assert!(engine.stop().await);
+    assert_eq!(door.get("/api/overview").await["jobs"]["completed"], 60);
+    for i in 0..50 {
+        door.accepts("PUT", &job("c", &format!("later-{i}")), &plain()).await;
+    }
+    let full = &["quota of '50' jobs", "In use: 50 of 50; 60 finished jobs do not count."];
+    door.refuses("PUT", &job("c", "more"), &plain(), conflict("", full)).await;
+    let document = |name: &str| {
+        let mut resource = plain();
+        resource["type"] = json!("Microsoft.Scheduler/jobCollections/jobs");
+        resource["name"] = json!(format!("c/{name}"));
+        json!([resource])
+    };
+    let import = "/api/import?subscription=s&group=g";
+    let answer = door.call("POST", import, Some(&document("more"))).await;
+    assert_eq!(answer.status, 409, "{}", answer.body);
+    // A lower quota is about those that count, too.
+    let fewer = quota("Standard", &json!({"maxJobCount": 49}));
+    let says = &["it holds 50 jobs where 49 are allowed (60 finished ones do not count)"];
+    door.refuses("PUT", &collection("c"), &fewer, conflict("", says)).await;
+    let gone = door.call("DELETE", &job("c", "later-0"), None).await;
+    assert_eq!(gone.status, 200);
+    door.accepts("PUT", &collection("c"), &fewer).await;
+    let roomy = json!({"properties": {"quota": null}});
+    door.accepts("PATCH", &collection("c"), &roomy).await;
+    let answer = door.call("POST", import, Some(&document("more"))).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
 #[tokio::test(start_paused = true)]
 async fn up_always_down_only_with_what_fits() {
     let door = Door::open(&[]);

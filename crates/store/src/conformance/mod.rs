@@ -70,6 +70,7 @@ macro_rules! conformance {
                 jobs_are_found_in_any_case,
                 jobs_are_sorted_filtered_and_paged,
                 jobs_of_a_collection_are_limited,
+                finished_jobs_leave_their_place,
                 jobs_that_come_at_once_are_counted,
                 jobs_expect_a_standing,
                 jobs_need_a_collection,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::transition;
-use model::{CollectionPath, JobState, Plan};
+use model::{CollectionPath, Definition, JobState, Plan};
 use tokio::task::JoinSet;
 
 use super::Backend;
@@ -88,11 +88,11 @@ pub async fn collections_of_a_plan_are_limited(backend: &dyn Backend) {
     let store = world.store();
     let revision = done(store.put_collection(put("a", Plan::Free, Expected::Absent)).await.unwrap());
     let second = store.put_collection(put("b", Plan::Free, Expected::Absent)).await.unwrap();
-    assert_eq!(second, Written::Full(1));
+    assert_eq!(second, Written::Full { there: 1, finished: 0 });
     done(store.put_collection(put("a", Plan::Free, Expected::Revision(revision))).await.unwrap());
     let standard = done(store.put_collection(put("b", Plan::Standard, Expected::Absent)).await.unwrap());
     let moved = store.put_collection(put("b", Plan::Free, Expected::Revision(standard))).await.unwrap();
-    assert_eq!(moved, Written::Full(1));
+    assert_eq!(moved, Written::Full { there: 1, finished: 0 });
     store.delete_collection(&named("a"), None, world.now).await.unwrap();
     done(store.put_collection(put("b", Plan::Free, Expected::Revision(standard))).await.unwrap());
 }
@@ -149,10 +149,45 @@ pub async fn jobs_of_a_collection_are_limited(backend: &dyn Backend) {
     };
     done(write("a", ExpectedJob::Absent).await.unwrap());
     done(write("b", ExpectedJob::Absent).await.unwrap());
-    assert!(matches!(write("c", ExpectedJob::Absent).await.unwrap(), Written::Full(2)));
+    assert!(matches!(
+        write("c", ExpectedJob::Absent).await.unwrap(),
+        Written::Full { there: 2, finished: 0 }
+    ));
     done(write("a", expected(&world.job("a").await)).await.unwrap());
     world.store().delete_job(&path(), "b", None, world.now).await.unwrap();
     done(write("c", ExpectedJob::Absent).await.unwrap());
+}
+
+/// Jobs that are completed or faulted make room for others; they are told apart where there is none.
+pub async fn finished_jobs_leave_their_place(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let write = |world: &World<'_>, name: &str, definition: Definition| {
+        let standing = transition::begin(&definition.rule().unwrap(), JobState::Enabled);
+        let mut write = world.write(name, definition, standing, ExpectedJob::Absent, true);
+        write.most = Some(2);
+        let store = Arc::clone(world.store());
+        async move { store.put_job(write).await.unwrap() }
+    };
+    for i in 0..6 {
+        let mut definition = world.once_in(0);
+        definition.action.retry = Some(model::action::RetryPolicy::None);
+        done(write(&world, &format!("once-{i}"), definition).await);
+        world.run_one(i % 2 == 0).await;
+        world.pass(1);
+    }
+    assert_eq!(world.job("once-4").await.job.state, JobState::Completed);
+    assert_eq!(world.job("once-5").await.job.state, JobState::Faulted);
+    done(write(&world, "a", world.once_in(3600)).await);
+    done(write(&world, "b", world.once_in(3600)).await);
+    world.patch("b", JobState::Disabled, |_| ()).await;
+    let full = write(&world, "c", world.once_in(3600)).await;
+    assert!(matches!(full, Written::Full { there: 2, finished: 6 }), "{full:?}");
+    // One that is off counts: it can be switched on again.
+    world.store().delete_job(&path(), "once-0", None, world.now).await.unwrap();
+    let full = write(&world, "c", world.once_in(3600)).await;
+    assert!(matches!(full, Written::Full { there: 2, finished: 5 }), "{full:?}");
+    world.store().delete_job(&path(), "b", None, world.now).await.unwrap();
+    done(write(&world, "c", world.once_in(3600)).await);
 }
 
 /// However many come at the same time, there are never more than allowed, and each name is there once.
@@ -175,7 +210,7 @@ pub async fn jobs_that_come_at_once_are_counted(backend: &dyn Backend) {
             Written::Done(written) => made.push((name, written)),
             Written::Changed => changed += 1,
             other => {
-                assert!(matches!(other, Written::Full(15)), "{other:?}");
+                assert!(matches!(other, Written::Full { there: 15, finished: 0 }), "{other:?}");
                 full += 1;
             }
         }

@@ -128,7 +128,7 @@ pub(super) async fn put(work: &mut Work<'_>, write: &CollectionWrite) -> Outcome
             .await?;
         let there = there.first().copied().unwrap_or_default() as u64;
         if there >= u64::from(most) {
-            return Ok(Written::Full(there));
+            return Ok(Written::Full { there, finished: 0 });
         }
     }
     let enabled = collection.state == CollectionState::Enabled;

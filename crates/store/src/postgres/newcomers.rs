@@ -155,13 +155,21 @@ async fn write(work: &mut Work<'_>, newcomers: &[Newcomer]) -> Outcome<Vec<Writt
         .await?;
     let Some(row) = rows.first() else { return Ok(vec![Written::NoCollection; newcomers.len()]) };
     let (mut there, enabled): (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
+    let least = newcomers.iter().filter_map(|newcomer| newcomer.write.most).min();
+    let mut finished = 0;
+    if least.is_some_and(|least| there + newcomers.len() as i64 > i64::from(least)) {
+        let living = living(work, collection).await?;
+        finished = u64::try_from(there - living).unwrap_or_default();
+        there = living;
+    }
     let mut taken: HashSet<String> = row.try_get::<_, Vec<String>>(2)?.into_iter().collect();
     let (mut written, mut new) = (Vec::with_capacity(newcomers.len()), Vec::new());
     for (newcomer, name) in newcomers.iter().zip(names) {
         if taken.contains(&name) {
             written.push(Some(Written::Changed));
         } else if newcomer.write.most.is_some_and(|most| there >= i64::from(most)) {
-            written.push(Some(Written::Full(u64::try_from(there).unwrap_or_default())));
+            let there = u64::try_from(there).unwrap_or_default();
+            written.push(Some(Written::Full { there, finished }));
         } else {
             there += 1;
             taken.insert(name.clone());
@@ -183,6 +191,13 @@ async fn write(work: &mut Work<'_>, newcomers: &[Newcomer]) -> Outcome<Vec<Writt
         });
     }
     Ok(told)
+}
+
+/// How many jobs of a collection are not finished: those count against its quota. They are counted in an index, and only
+/// where a collection may be full, because a counter would be written by every job that ends.
+async fn living(work: &Work<'_>, collection: i64) -> Outcome<i64> {
+    let sql = "SELECT count(*) FROM jobs WHERE collection_id = $1 AND deleted_at IS NULL AND state IN (0, 1)";
+    Ok(work.ids(sql, &[&collection]).await?.first().copied().unwrap_or_default())
 }
 
 /// Writes the rows of jobs, each with what it is found by; what came of them, in their order.

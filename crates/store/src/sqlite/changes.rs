@@ -61,8 +61,11 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
     let (there, enabled): (u64, bool) = db
         .prepare_cached("SELECT jobs, enabled FROM collections WHERE id = ?1")?
         .query_row(params![collection], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if write.most.is_some_and(|most| there >= u64::from(most)) {
-        return Ok(Written::Full(there));
+    if let Some(most) = write.most.filter(|most| there >= u64::from(*most)) {
+        let living = jobs::living(db, collection)?;
+        if living >= u64::from(most) {
+            return Ok(Written::Full { there: living, finished: there.saturating_sub(living) });
+        }
     }
     let standing = &write.standing;
     let revision = work.revisions.next(db)?;

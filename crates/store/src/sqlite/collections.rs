@@ -79,7 +79,7 @@ pub(super) fn put(work: &mut Work<'_>, write: CollectionWrite) -> Outcome<Writte
         let there: u64 = statement
             .query_row(params![key(&collection.path.subscription), plan.name()], |row| row.get(0))?;
         if there >= u64::from(most) {
-            return Ok(Written::Full(there));
+            return Ok(Written::Full { there, finished: 0 });
         }
     }
 

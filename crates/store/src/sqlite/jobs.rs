@@ -61,6 +61,17 @@ pub(super) fn find(db: &Connection, collection_id: i64, name: &str) -> Outcome<O
     rows.next()?.map(read).transpose()
 }
 
+/// How many jobs of a collection are not finished: those count against its quota. They are counted in an index, and only
+/// where a collection has as many jobs as it may, because a counter would be written by every job that ends.
+pub(super) fn living(db: &Connection, collection: i64) -> Outcome<u64> {
+    let mut statement = db.prepare_cached(
+        "SELECT count(*) FROM jobs INDEXED BY jobs_in_state
+         WHERE state IN (?2, ?3) AND collection_id = ?1 AND deleted_at IS NULL",
+    )?;
+    let states = params![collection, JobState::Enabled.code(), JobState::Disabled.code()];
+    Ok(statement.query_row(states, |row| row.get(0))?)
+}
+
 /// A living job by its number.
 pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<Option<JobRow>> {
     let mut statement = db.prepare_cached(&format!(

@@ -20,6 +20,7 @@ struct Around {
     /// `None` where there will be none of that name.
     collection: Option<Collection>,
     there: HashMap<String, StoredJob>,
+    /// Of jobs that count against the quota.
     names: HashSet<String>,
     told_full: bool,
 }
@@ -53,7 +54,9 @@ impl App {
             there.into_iter().map(|stored| (stored.job.name.to_lowercase(), stored)).collect();
         let planned = planning.collections.get(key).cloned();
         let collection = planned.or_else(|| stored.map(|stored| stored.collection));
-        Ok(Around { collection, names: there.keys().cloned().collect(), there, told_full: false })
+        let living = there.iter().filter(|(_, stored)| !stored.job.state.is_final());
+        let names = living.map(|(name, _)| name.clone()).collect();
+        Ok(Around { collection, there, names, told_full: false })
     }
 
     fn plan_job(&self, planning: &mut Planning, around: &mut Around, resource: Resource, now: Timestamp) {

@@ -143,6 +143,47 @@ test('every part of a recurrence can be clicked together', async () => {
   assert.deepEqual(page.wrong, []);
 });
 
+const SECONDS = { minute: 60, hour: 3600, day: 86_400, week: 7 * 86_400 };
+
+/** How far apart runs are, in a unit of the calendar. */
+function apart(frequency, from, to) {
+  if (frequency !== 'month') return (to - from) / 1000 / SECONDS[frequency];
+  const months = (at) => at.getUTCFullYear() * 12 + at.getUTCMonth();
+  return months(to) - months(from);
+}
+
+test('every frequency runs as often as its button says', async () => {
+  for (const [frequency, button] of [
+    ['minute', 'Minutes'],
+    ['hour', 'Hours'],
+    ['day', 'Days'],
+    ['week', 'Weeks'],
+    ['month', 'Months'],
+  ])
+    for (const every of [1, 2]) {
+      const name = `${frequency}-${every}`;
+      const page = await browser.page(server.url);
+      await page.goto('/ui/new-job');
+      await page.getByLabel('Name', { exact: true }).first().fill(name);
+      await page.getByLabel('Address').fill(`${target.url}/f`);
+      // On the first of a month, since not every month has a 31st.
+      await page.getByLabel(/^Starts/).fill('2027-02-01T00:00');
+      await page.getByLabel(/^Starts/).press('Tab');
+      // There and back: what another button left behind must not count.
+      for (const other of ['Minutes', 'Days', button]) await page.getByRole('radio', { name: other }).check();
+      await page.getByLabel('Every', { exact: true }).fill(String(every));
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('link', { name: 'Duplicate' }).waitFor();
+      const { id } = (await api.read({ ...place, job: name })).body;
+      const upcoming = await (await fetch(`${server.url}/api/upcoming?job=${encodeURIComponent(id)}&count=10`)).json();
+      const runs = upcoming.occurrences.map(({ at }) => new Date(at));
+      assert.equal(runs.length, 10, name);
+      for (const [i, at] of runs.slice(1).entries()) assert.equal(apart(frequency, runs[i], at), every, name);
+      assert.deepEqual(page.wrong, []);
+      await page.close();
+    }
+});
+
 test('faults stand at their fields, and nothing is lost', async () => {
   const page = await browser.page(server.url, { expected: [/status of 400/] });
   await page.goto('/ui/new-job');

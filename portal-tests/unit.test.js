@@ -101,6 +101,27 @@ test('what the form does not know survives every change of mode', async () => {
   assert.deepEqual(draft.properties.recurrence, { frequency: 'year', interval: 1 });
 });
 
+test('a time of day does not become a limit, nor a limit a time of day', async () => {
+  const { changeMode, fresh } = await load('job/draft.js');
+  const through = (...modes) => {
+    const draft = fresh('UTC', Date.UTC(2027, 0, 1));
+    for (const mode of modes) changeMode(draft, mode);
+    return draft.properties.recurrence.schedule;
+  };
+  const morning = { hours: [9], minutes: [0] };
+  assert.deepEqual(through('minute'), undefined);
+  assert.deepEqual(through('week', 'hour'), undefined);
+  assert.deepEqual(through('hour', 'minute'), undefined);
+  assert.deepEqual(through('week'), morning);
+  assert.deepEqual(through('minute', 'day'), morning);
+  assert.deepEqual(through('minute', 'cron', 'hour'), undefined);
+  const limited = { properties: { recurrence: { frequency: 'hour', schedule: { hours: [9, 10], minutes: [15] } } } };
+  changeMode(limited, 'minute');
+  assert.deepEqual(limited.properties.recurrence.schedule, { hours: [9, 10] });
+  changeMode(limited, 'day');
+  assert.deepEqual(limited.properties.recurrence.schedule, morning);
+});
+
 test('a draft has nothing that only the server says, a duplicate no certificate', async () => {
   const { draftOf, duplicate, fresh } = await load('job/draft.js');
   const authentication = { type: 'ClientCertificate', certificateThumbprint: 'AB' };

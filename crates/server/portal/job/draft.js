@@ -75,9 +75,12 @@ export function draftOf(job) {
   return { properties };
 }
 
+/** The times of day of a job for somebody who begins. */
+const MORNING = { hours: [9], minutes: [0] };
+
 /** A job for somebody who begins. It starts in the present, so that a schedule does not also run at once. */
 export function fresh(zone, present) {
-  const recurrence = { frequency: 'day', interval: 1, schedule: { hours: [9], minutes: [0] } };
+  const recurrence = { frequency: 'day', interval: 1, schedule: copy(MORNING) };
   if (zone && zone !== 'UTC') recurrence.timeZone = zone;
   const startTime = new Date(Math.floor(present / 60_000) * 60_000).toISOString().replace('.000Z', 'Z');
   return { properties: { startTime, action: { type: 'Http', request: { method: 'GET', uri: '' } }, recurrence } };
@@ -115,9 +118,13 @@ const FITS = {
 };
 const LARGEST = { minute: 1000, hour: 1000, day: 548, week: 78, month: 18, year: 1 };
 
+/** Frequencies within a day: hours and minutes limit when these run; for the others they are the times of day. */
+const WITHIN_A_DAY = ['minute', 'hour'];
+
 /** Turns to another way of repeating, and leaves out what does not go with it. */
 export function changeMode(draft, mode) {
   const { properties } = draft;
+  const before = modeOf(draft);
   if (mode === 'once') {
     delete properties.recurrence;
     return;
@@ -133,6 +140,18 @@ export function changeMode(draft, mode) {
   recurrence.interval = Math.min(recurrence.interval ?? 1, LARGEST[mode] ?? 1);
   for (const [name, modes] of Object.entries(FITS))
     if (!modes.includes(mode)) put(draft, `properties.recurrence.schedule.${name}`, undefined);
+  changeTimes(draft, before, mode);
+}
+
+/** A time of day that became a limit, or the other way round, would be a job that runs when nobody meant it to. */
+function changeTimes(draft, before, mode) {
+  const set = (name, value) => put(draft, `properties.recurrence.schedule.${name}`, value);
+  const isLimit = WITHIN_A_DAY.includes(mode);
+  if (isLimit !== WITHIN_A_DAY.includes(before)) {
+    const times = isLimit ? {} : MORNING;
+    const wasTimed = !['once', 'cron'].includes(before);
+    for (const name of ['hours', 'minutes']) if (wasTimed) set(name, copy(times[name]));
+  } else if (mode === 'minute') set('minutes', undefined);
 }
 
 /** Numbers out of `0, 15, 30` and `9-17`; null where something is no number. */

@@ -195,6 +195,17 @@ test('one sentence says whether all is well', async () => {
   );
   assert.equal(say({}, { countedSince: since, buckets: [] }).title, 'More ran than is counted');
   assert.equal(say({ skipped: 4 }).kind, 'quiet');
+  const off = { off: { jobs: 2, more: false } };
+  assert.deepEqual(
+    [say({ ran: 12 }, off).kind, say({ ran: 12 }, off).title],
+    ['quiet', '2 jobs are off and skipped runs'],
+  );
+  assert.equal(say({ ran: 12 }, off).text, 'Everything else ran on time: 12 runs in the last hour.');
+  assert.equal(say({}, off).title, '2 jobs are off and skipped runs');
+  assert.equal(say({ ran: 5, ranLate: 1 }, off).title, '1 run was late');
+  assert.match(say({ faulted: 1 }, { off: { jobs: 1, more: false } }).text, /1 job is off and skipped runs/);
+  assert.equal(say({ ran: 1 }, { off: { jobs: 9, more: true } }).title, 'At least 9 jobs are off and skipped runs');
+  assert.match(say({ ran: 1 }, { off: { jobs: 0, more: true } }).title, /some may have skipped runs$/);
   assert.equal(say({}).title, 'All is well');
   assert.equal(say({}, { jobs: { enabled: 0, disabled: 2, completed: 0, faulted: 0 } }).title, 'No job is enabled');
   assert.equal(

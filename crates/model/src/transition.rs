@@ -408,6 +408,20 @@ pub fn overtaken(
     entries
 }
 
+/// Returns the entry for what a pause that still lasts has kept from running by now: the one that is entered when the
+/// pause ends. `collection_off` says whether the job's collection is off.
+///
+/// A job that runs once and has never been on still has to run, so nothing of it is skipped.
+pub fn skipped_so_far(job: &Job, collection_off: bool, now: Timestamp) -> Option<LedgerEntry> {
+    let is_off = job.state == JobState::Disabled;
+    if is_off && job.paused_at.is_none() && job.rule.recurrence().is_none() {
+        return None;
+    }
+    let resumed_at = collection_off.then_some(Timestamp::MAX);
+    let entries = overtaken(job, resumed_at, Reason::JobChanged, now);
+    entries.into_iter().find(|entry| entry.reason != Some(Reason::JobChanged))
+}
+
 fn entry(execution: &Execution, fate: Fate, reason: Option<Reason>, ended_at: Timestamp) -> LedgerEntry {
     LedgerEntry {
         job: execution.job,

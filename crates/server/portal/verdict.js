@@ -5,7 +5,7 @@ const SPANS = { hour: 'the last hour', day: 'the last 24 hours', week: 'the last
 const several = (number, one, more) => `${number.toLocaleString('en-US')} ${number === 1 ? one : more}`;
 
 /** `{kind: good | late | bad | quiet, title, text}` of an overview. */
-export function verdict({ jobs, totals, span, buckets, countedSince = null, running = 0 }) {
+export function verdict({ jobs, totals, span, buckets, countedSince = null, running = 0, off = { jobs: 0 } }) {
   const within = countedSince ? 'the time that is counted' : (SPANS[span] ?? 'this time');
   const known = jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted;
   if (known === 0)
@@ -17,6 +17,12 @@ export function verdict({ jobs, totals, span, buckets, countedSince = null, runn
       title: 'More ran than is counted',
       text: `${several(jobs.enabled, 'job is', 'jobs are')} enabled in your part of the server; the ledger tells how they ran.`,
     };
+  const isPausing = off.jobs > 0 || off.more;
+  const pausing =
+    off.jobs > 0
+      ? `${off.more ? 'At least ' : ''}${several(off.jobs, 'job is', 'jobs are')} off and skipped runs`
+      : 'Many jobs are off, and some may have skipped runs';
+  const too = isPausing ? ` ${pausing}.` : '';
   const lost = totals.faulted + totals.missed;
   const ran = totals.ran + totals.ranLate;
   const on = `${several(ran, 'run', 'runs')} in ${within}`;
@@ -27,16 +33,24 @@ export function verdict({ jobs, totals, span, buckets, countedSince = null, runn
     return {
       kind: 'bad',
       title: `${parts.join(' and ')} in ${within}`,
-      text: `${several(ran, 'other ran', 'others ran')}.`,
+      text: `${several(ran, 'other ran', 'others ran')}.${too}`,
     };
   }
   if (totals.ranLate > 0) {
     return {
       kind: 'late',
-      title: `Everything ran, but ${several(totals.ranLate, 'run was', 'runs were')} late`,
-      text: `${on}.`,
+      title: isPausing
+        ? `${several(totals.ranLate, 'run was', 'runs were')} late`
+        : `Everything ran, but ${several(totals.ranLate, 'run was', 'runs were')} late`,
+      text: `${on}.${too}`,
     };
   }
+  if (isPausing)
+    return {
+      kind: 'quiet',
+      title: pausing,
+      text: ran > 0 ? `Everything else ran on time: ${on}.` : `Nothing ran in ${within}.`,
+    };
   if (ran > 0 && totals.failedAttempts > 0) {
     return {
       kind: 'good',

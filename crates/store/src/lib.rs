@@ -34,6 +34,7 @@ mod lease;
 mod moving;
 mod node;
 mod numbers;
+mod off;
 mod postgres;
 mod register;
 mod rows;
@@ -267,6 +268,8 @@ pub struct LedgerQuery {
     pub fates: Vec<Fate>,
     /// Only of this subscription.
     pub subscription: Option<String>,
+    /// Only of this resource group of the subscription.
+    pub group: Option<String>,
     /// Only of this collection.
     pub collection: Option<CollectionPath>,
     /// Only of this job of the collection.
@@ -278,7 +281,7 @@ pub struct LedgerQuery {
 /// A ledger entry with what the store knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLedger {
-    /// Raised with every entry of the store.
+    /// Raised with every entry of the store; negative, and one for each job, where the entry is not written yet.
     pub serial: i64,
     /// The collection's path.
     pub collection: CollectionPath,
@@ -286,6 +289,22 @@ pub struct StoredLedger {
     pub job: String,
     /// The entry.
     pub entry: LedgerEntry,
+}
+
+impl StoredLedger {
+    /// Whether the entry is about a pause that still lasts: it is written when the pause ends.
+    pub fn is_ongoing(&self) -> bool {
+        self.serial < 0
+    }
+}
+
+/// What jobs have skipped so far that are off now, or whose collection is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkippedSoFar {
+    /// An entry for each job that has skipped something, the latest pause first.
+    pub entries: Vec<StoredLedger>,
+    /// Whether there are jobs that were not looked at, or whose definition cannot be read.
+    pub more: bool,
 }
 
 /// What is kept how long.
@@ -467,6 +486,11 @@ pub trait Store: Register {
 
     /// Entries of the ledger, newest first.
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>>;
+
+    /// Returns what jobs have skipped so far that are off, or whose collection is: what is entered in the ledger when they
+    /// are on again. At most so many jobs are looked at. Of the query, all counts but its fates and its page; an entry is
+    /// within a span that any of its occurrences is in.
+    async fn skipped_so_far(&self, query: &LedgerQuery, now: Timestamp, most: u32) -> Result<SkippedSoFar>;
 
     /// How it went from one instant to another, that one left out, in parts of so many whole minutes, counted from 1970,
     /// oldest first; parts in which nothing was are left out. What is entered in the ledger and what attempts fail is

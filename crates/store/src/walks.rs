@@ -21,8 +21,8 @@ pub(crate) enum Scope<'q> {
     /// It contradicts itself.
     Nothing,
     Everything,
-    /// All of a subscription.
-    Subscription(&'q str),
+    /// All of a subscription, or of one of its groups.
+    Subscription(&'q str, Option<&'q str>),
     /// All collections that ever had this path.
     Collection(&'q CollectionPath),
     /// All jobs in them that ever had this name.
@@ -33,8 +33,8 @@ pub(crate) enum Scope<'q> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
     Everything,
-    /// By the key of its name.
-    Subscription(String),
+    /// By the keys of its name and of a group's.
+    Subscription(String, Option<String>),
     Collection(i64),
     Job(i64),
 }
@@ -47,16 +47,21 @@ pub(crate) fn scope(query: &LedgerQuery) -> Scope<'_> {
             Some(name) => Scope::Job(path, name),
             None => Scope::Collection(path),
         },
-        (Some(subscription), None) => Scope::Subscription(subscription),
+        (Some(subscription), None) => Scope::Subscription(subscription, query.group.as_deref()),
         (None, None) => Scope::Everything,
     }
 }
 
-/// The walks through a subscription (the key of its name), or through all that somebody sees, of which up to
-/// [`TO_BE_FOUND`] collections were found.
-pub(crate) fn of_many(subscription: Option<String>, collections: Vec<i64>) -> Vec<Walk> {
+/// The walks through a subscription or one of its groups (by the keys of their names), or through all that somebody sees,
+/// of which up to [`TO_BE_FOUND`] collections were found.
+pub(crate) fn of_many(
+    subscription: Option<String>,
+    group: Option<String>,
+    collections: Vec<i64>,
+) -> Vec<Walk> {
     if collections.len() > FEW_COLLECTIONS {
-        return vec![subscription.map_or(Walk::Everything, Walk::Subscription)];
+        let of_subscription = |subscription| Walk::Subscription(subscription, group);
+        return vec![subscription.map_or(Walk::Everything, of_subscription)];
     }
     collections.into_iter().map(Walk::Collection).collect()
 }
@@ -76,7 +81,9 @@ mod tests {
         let query = LedgerQuery::default();
         assert_eq!(scope(&query), Scope::Everything);
         let query = LedgerQuery { subscription: Some("s".into()), ..query };
-        assert_eq!(scope(&query), Scope::Subscription("s"));
+        assert_eq!(scope(&query), Scope::Subscription("s", None));
+        let of_group = LedgerQuery { group: Some("g".into()), ..query.clone() };
+        assert_eq!(scope(&of_group), Scope::Subscription("s", Some("g")));
         let query = LedgerQuery { collection: Some(path.clone()), ..query };
         assert_eq!(scope(&query), Scope::Collection(&path), "names are compared in any case");
         let query = LedgerQuery { job: Some("j".into()), ..query };
@@ -87,10 +94,12 @@ mod tests {
 
     #[test]
     fn a_large_subscription_is_one_walk() {
-        let of = |collections| of_many(Some("s".into()), collections);
+        let of = |collections| of_many(Some("s".into()), None, collections);
         assert_eq!(of(vec![3, 4]), [Walk::Collection(3), Walk::Collection(4)]);
         assert_eq!(of((0..64).collect()).len(), 64);
-        assert_eq!(of((0..TO_BE_FOUND).collect()), [Walk::Subscription("s".into())]);
-        assert_eq!(of_many(None, (0..TO_BE_FOUND).collect()), [Walk::Everything]);
+        assert_eq!(of((0..TO_BE_FOUND).collect()), [Walk::Subscription("s".into(), None)]);
+        let of_group = of_many(Some("s".into()), Some("g".into()), (0..TO_BE_FOUND).collect());
+        assert_eq!(of_group, [Walk::Subscription("s".into(), Some("g".into()))]);
+        assert_eq!(of_many(None, None, (0..TO_BE_FOUND).collect()), [Walk::Everything]);
     }
 }

@@ -2,7 +2,7 @@
 
 import { collections, get, localPart, namesOf, pageOf, query } from '../api.js';
 import { fill, h } from '../dom.js';
-import { badge, button, count, empty, head, into, link, many } from '../parts/basics.js';
+import { badge, button, count, empty, head, icon, into, link, many } from '../parts/basics.js';
 import { report, toast } from '../parts/dialogs.js';
 import { choice, field, text } from '../parts/fields.js';
 import { rewrite } from '../router.js';
@@ -55,6 +55,7 @@ export function show(place, { query: asked }) {
   const body = h('div', { class: 'stack' });
   let entries = [];
   let next = null;
+  let moreOff = false;
 
   fill(
     place,
@@ -105,15 +106,25 @@ export function show(place, { query: asked }) {
     const page = await get(`/api/ledger${query({ ...parameters(), top: TOP })}`, { signal: abort.signal });
     entries = page.value;
     next = page.nextLink ? localPart(page.nextLink) : null;
+    moreOff = page.moreOff === true;
     return draw();
   };
 
   function draw() {
+    if (!entries.length && moreOff)
+      return empty('Too many jobs are off', 'Choose a collection to see what its jobs have skipped.');
     if (!entries.length)
       return state.value === 'notRun'
         ? empty('Nothing is missing', 'Everything that was due in this time ran.')
         : empty('Nothing here', 'No occurrence of this kind in this time.');
     return [
+      moreOff &&
+        h(
+          'p',
+          { class: 'remark' },
+          icon('warn'),
+          'More jobs are off than are looked at here. Choose a collection to see what its jobs have skipped.',
+        ),
       h(
         'table',
         { class: 'list ledger' },
@@ -152,7 +163,13 @@ export function show(place, { query: asked }) {
         { class: 'nowrap' },
         absolute(entry.dueTime),
         entry.until
-          ? h('span', { class: 'sub' }, 'to ', absolute(entry.until), `, ${count(entry.occurrences)} in all`)
+          ? h(
+              'span',
+              { class: 'sub' },
+              'to ',
+              absolute(entry.until),
+              `, ${count(entry.occurrences)} ${entry.ongoing ? 'so far' : 'in all'}`,
+            )
           : h('span', { class: 'sub' }, ticking(entry.dueTime)),
       ),
       h(
@@ -161,7 +178,12 @@ export function show(place, { query: asked }) {
         link(names.job, pageOf(entry.job), { class: 'name' }),
         h('span', { class: 'sub' }, `${names.group} / ${names.collection}`),
       ),
-      h('td', { class: 'message' }, entry.message ?? (entry.state === 'ran' ? 'on time' : '')),
+      h(
+        'td',
+        { class: 'message' },
+        entry.message ?? (entry.state === 'ran' ? 'on time' : ''),
+        entry.ongoing && h('span', { class: 'sub' }, 'still going on'),
+      ),
       h('td', { class: 'right number wide-only' }, late === null ? '–' : duration(Math.max(0, late))),
     );
   }

@@ -66,7 +66,12 @@ impl App {
             }
             _ => {
                 // At once: between two pages a collection could slip through.
-                self.collections(subscription, group.as_deref(), Page { skip: 0, top: u32::MAX }).await?
+                let all = Page { skip: 0, top: u32::MAX };
+                let found = self.collections(subscription, group.as_deref(), all).await?;
+                if found.is_empty() && group.is_none() {
+                    self.check_subscription(subscription).await?;
+                }
+                found
             }
         };
         Ok(Export {

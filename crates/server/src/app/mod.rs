@@ -6,6 +6,7 @@ pub mod export;
 mod groups;
 pub mod import;
 mod jobs;
+pub mod ledger;
 mod names;
 pub mod overview;
 mod preconditions;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use model::{Fate, Tally, Timestamp};
-use store::{JobStates, LedgerQuery, Span, StoredJob, StoredLedger, Tallied};
+use store::{JobStates, LedgerQuery, SkippedSoFar, Span, StoredJob, StoredLedger, Tallied};
 
 use super::{App, Result};
 
@@ -13,6 +13,9 @@ const NEXT: u32 = 10;
 
 /// The most entries of the ledger.
 const NOT_RUN: u32 = 10;
+
+/// The most jobs that are looked at for what they have skipped so far: an overview is asked for every second.
+const OFF: u32 = 100;
 
 /// The most occurrences that are counted one by one, for those who see part of the server: what is tallied is tallied for
 /// all of it.
@@ -65,7 +68,9 @@ pub struct Overview {
     pub counted_since: Option<Timestamp>,
     /// The jobs that are due next.
     pub next: Vec<StoredJob>,
-    /// The latest occurrences that did not run.
+    /// What jobs have skipped so far that are off, of which something was due in that time.
+    pub off: SkippedSoFar,
+    /// The latest occurrences that did not run, those of jobs that are off first.
     pub not_run: Vec<StoredLedger>,
 }
 
@@ -86,7 +91,15 @@ impl App {
         };
         let tallied = |at| Tallied { at, tally: found.remove(&at).unwrap_or_default() };
         let parts = (first..=last).map(at).map(tallied).collect();
+        let due = Span { from: Some(at(first)), to: None };
+        let off = self.store.skipped_so_far(&LedgerQuery { due, ..LedgerQuery::default() }, now, OFF).await?;
         let fates = vec![Fate::Faulted, Fate::Skipped, Fate::Missed];
+        let mut not_run = off.entries.clone();
+        not_run.truncate(NOT_RUN as usize);
+        let left = NOT_RUN - not_run.len() as u32;
+        if left > 0 {
+            not_run.extend(self.store.ledger(&LedgerQuery { fates, ..LedgerQuery::default() }, left).await?);
+        }
         Ok(Overview {
             now,
             collections: self.store.census().await?.collections,
@@ -94,7 +107,8 @@ impl App {
             parts,
             counted_since: (first > span.0).then(|| at(first)),
             next: self.store.soonest_jobs(NEXT).await?,
-            not_run: self.store.ledger(&LedgerQuery { fates, ..LedgerQuery::default() }, NOT_RUN).await?,
+            off,
+            not_run,
         })
     }
 

@@ -80,7 +80,6 @@ async fn jobs_are_searched_sorted_and_paged() {
         ("state=Disabled".to_owned(), &["hourly"]),
         (format!("collection={reports}&order=desc"), &["Nightly", "hourly"]),
         ("subscription=S".to_owned(), &["hourly", "night-mail", "Nightly"]),
-        ("subscription=other".to_owned(), &[]),
         ("sort=next&order=desc&api-version=2016-03-01".to_owned(), &["night-mail", "Nightly", "hourly"]),
         ("sort=state&order=DESC".to_owned(), &["hourly", "night-mail", "Nightly"]),
     ] {

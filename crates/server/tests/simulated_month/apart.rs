@@ -13,7 +13,7 @@ use store::conformance::Backend;
 use store::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node, Page,
-    Result, Retention, Revision, Settlement, Snapshot, Store, StoreNumbers, StoredCertificate,
+    Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate,
     StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 use tokio::runtime::{Builder, Handle};
@@ -142,6 +142,7 @@ visits! {
     add_execution(execution: Execution) -> ();
     history(collection: &CollectionPath, job: &str, query: &HistoryQuery, page: Page) -> Option<Vec<StoredHistory>>;
     ledger(query: &LedgerQuery, top: u32) -> Vec<StoredLedger>;
+    skipped_so_far(query: &LedgerQuery, now: Timestamp, most: u32) -> SkippedSoFar;
     tallies(from: Timestamp, until: Timestamp, every: Duration) -> Vec<Tallied>;
     claim_due(now: Timestamp, until: Timestamp, most: u32) -> Claimed;
     settle(attempts: Vec<Attempted>) -> Vec<Settlement>;

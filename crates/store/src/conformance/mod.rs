@@ -121,7 +121,9 @@ macro_rules! conformance {
                 a_pause_is_accounted_for_however_it_ends,
                 a_job_that_was_never_on_is_accounted_for,
                 a_disabled_collection_is_the_reason,
-                a_job_that_runs_once_runs_after_a_pause;
+                a_job_that_runs_once_runs_after_a_pause,
+                what_is_off_has_skipped_what_is_entered_later,
+                what_is_off_is_found_by_name_and_time;
             settling:
                 success_counts_and_completes,
                 failures_are_repeated_then_fault,

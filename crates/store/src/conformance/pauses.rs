@@ -1,10 +1,10 @@
 //! Pauses: what was due while a job or its collection was off is in the ledger, however the pause ends, and says so.
 
-use model::{Definition, Fate, JobState, LedgerEntry, Plan, Reason, Timestamp};
+use model::{CollectionPath, Definition, Fate, JobState, LedgerEntry, Plan, Reason, Timestamp};
 
 use super::Backend;
-use super::world::{World, collection, path};
-use crate::Expected;
+use super::world::{World, collection, done, named, path};
+use crate::{Expected, LedgerQuery, SkippedSoFar, Span};
 
 /// Every two minutes, beginning in half a minute.
 fn other_times(world: &World<'_>) -> impl Fn(&mut Definition) {
@@ -221,4 +221,93 @@ pub async fn a_job_that_runs_once_runs_after_a_pause(backend: &dyn Backend) {
         world.store().delete_job(&path(), "once", None, world.now).await.unwrap();
         world.pass(1000);
     }
+}
+
+async fn so_far(world: &World<'_>, query: &LedgerQuery, most: u32) -> SkippedSoFar {
+    world.store().skipped_so_far(query, world.now, most).await.unwrap()
+}
+
+async fn names_so_far(world: &World<'_>, query: LedgerQuery) -> String {
+    let names = so_far(world, &query, 100).await.entries.into_iter().map(|stored| stored.job);
+    names.collect::<Vec<_>>().join(" ")
+}
+
+/// While a job or its collection is off, the answer is the entry that is written when it is on again.
+pub async fn what_is_off_has_skipped_what_is_entered_later(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let nothing = SkippedSoFar::default();
+    let all = LedgerQuery::default();
+    world.put("job", world.minutely_in(60)).await;
+    world.put_as("template", world.once_in(0), JobState::Disabled).await;
+    world.pass(30);
+    for by_collection in [false, true] {
+        if by_collection {
+            world.switch_collection(false).await;
+        } else {
+            world.patch("job", JobState::Disabled, |_| ()).await;
+        }
+        assert_eq!(so_far(&world, &all, 100).await, nothing, "nothing was due yet");
+        world.pass(180);
+        let found = so_far(&world, &all, 100).await;
+        let [stored] = &found.entries[..] else { panic!("{found:?}") };
+        assert!(stored.is_ongoing() && !found.more, "{found:?}");
+        assert_eq!((stored.job.as_str(), &stored.collection), ("job", &path()));
+        let before = skipped(&world).await.len();
+        if by_collection {
+            world.switch_collection(true).await;
+            assert!(world.claim(0).await.is_empty());
+        } else {
+            world.patch("job", JobState::Enabled, |_| ()).await;
+        }
+        let entered = world.ledger().await.split_off(before);
+        assert_eq!(entered, std::slice::from_ref(&stored.entry));
+        let expected = if by_collection { Reason::CollectionDisabled } else { Reason::JobDisabled };
+        assert_eq!((entered[0].occurrences, entered[0].reason), (3, Some(expected)));
+        assert_eq!(so_far(&world, &all, 100).await, nothing, "it is on again");
+    }
+
+    // A job that runs once still has to run; while it is off, it has not.
+    world.put("once", world.once_in(30)).await;
+    world.patch("once", JobState::Disabled, |_| ()).await;
+    world.pass(60);
+    assert_eq!(names_so_far(&world, all.clone()).await, "once");
+    // What is deleted is over.
+    world.store().delete_job(&path(), "once", None, world.now).await.unwrap();
+    assert_eq!(so_far(&world, &all, 100).await, nothing);
+}
+
+/// By names in any case, by time, and never more than so many jobs.
+pub async fn what_is_off_is_found_by_name_and_time(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let other = CollectionPath { group: "Other".into(), ..named("Other") };
+    done(world.put_collection(collection(&other, Plan::Standard), Expected::Absent).await);
+    for name in ["a", "B", "c"] {
+        world.put_as(name, world.minutely_in(60), JobState::Disabled).await;
+        world.pass(600);
+    }
+    let of = |name: &str| LedgerQuery {
+        collection: Some(path()),
+        job: Some(name.to_owned()),
+        ..LedgerQuery::default()
+    };
+    let default = LedgerQuery::default;
+    assert_eq!(names_so_far(&world, default()).await, "c B a", "the latest pause comes first");
+    assert_eq!(names_so_far(&world, of("b")).await, "B");
+    assert_eq!(names_so_far(&world, of("d")).await, "");
+    let subscription = |name: &str| LedgerQuery { subscription: Some(name.into()), ..default() };
+    assert_eq!(names_so_far(&world, subscription("SUB-1")).await, "c B a");
+    assert_eq!(names_so_far(&world, subscription("sub-2")).await, "");
+    let group = |name: &str| LedgerQuery { group: Some(name.into()), ..subscription("sub-1") };
+    assert_eq!(names_so_far(&world, group("GROUP")).await, "c B a");
+    assert_eq!(names_so_far(&world, group("other")).await, "");
+    assert_eq!(names_so_far(&world, LedgerQuery { collection: Some(other), ..default() }).await, "");
+    // A pause that began before the time that is asked for is still going on within it.
+    let since = LedgerQuery { due: Span { from: Some(world.after(-60)), to: None }, ..default() };
+    assert_eq!(names_so_far(&world, since).await, "c B a");
+    let until = LedgerQuery { due: Span { from: None, to: Some(world.after(-900)) }, ..default() };
+    assert_eq!(names_so_far(&world, until).await, "B a");
+
+    let found = so_far(&world, &default(), 2).await;
+    assert_eq!((found.entries.len(), found.more), (2, true));
+    assert!(!so_far(&world, &default(), 3).await.more);
 }

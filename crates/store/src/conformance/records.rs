@@ -95,6 +95,13 @@ pub async fn the_ledger_is_filtered(backend: &dyn Backend) {
     assert_eq!(found(LedgerQuery { due: late, ..default() }).await, "gone");
     assert_eq!(found(LedgerQuery { subscription: Some("SUB-1".into()), ..default() }).await, "gone Bad good");
     assert_eq!(found(LedgerQuery { subscription: Some("sub-2".into()), ..default() }).await, "");
+    let group = |name: &str| LedgerQuery {
+        subscription: Some("sub-1".into()),
+        group: Some(name.into()),
+        ..default()
+    };
+    assert_eq!(found(group("GROUP")).await, "gone Bad good");
+    assert_eq!(found(group("other")).await, "");
     let here = LedgerQuery { collection: Some(path()), ..default() };
     assert_eq!(found(here.clone()).await, "gone Bad good");
     assert_eq!(found(LedgerQuery { collection: Some(other), ..default() }).await, "");

@@ -79,14 +79,16 @@ async fn walks(work: &Work<'_>, query: &LedgerQuery, sight: Option<&str>) -> Out
     match walks::scope(query) {
         Scope::Nothing => Ok(Vec::new()),
         Scope::Everything if sight.is_none() => Ok(vec![Walk::Everything]),
-        Scope::Everything | Scope::Subscription(_) => {
-            let subscription = query.subscription.as_deref().map(key);
+        Scope::Everything | Scope::Subscription(..) => {
+            let (subscription, group) =
+                (query.subscription.as_deref().map(key), query.group.as_deref().map(key));
             let sql = format!(
-                "SELECT id FROM collections WHERE ($1::text IS NULL OR subscription_key = $1) AND {} LIMIT $2",
+                "SELECT id FROM collections WHERE ($1::text IS NULL OR subscription_key = $1)
+                   AND ($4::text IS NULL OR group_key = $4) AND {} LIMIT $2",
                 Columns::COLLECTION.seen(3)
             );
-            let collections = work.ids(&sql, &[&subscription, &walks::TO_BE_FOUND, &sight]).await?;
-            Ok(walks::of_many(subscription, collections))
+            let collections = work.ids(&sql, &[&subscription, &walks::TO_BE_FOUND, &sight, &group]).await?;
+            Ok(walks::of_many(subscription, group, collections))
         }
         Scope::Collection(path) => {
             Ok(collections_ever(work, path).await?.into_iter().map(Walk::Collection).collect())
@@ -142,7 +144,11 @@ async fn follow(
     }
     let condition = match walk {
         Walk::Everything => None,
-        Walk::Subscription(subscription) => {
+        Walk::Subscription(subscription, group) => {
+            if let Some(group) = group {
+                values.push(group);
+                let _ = write!(sql, " AND c.group_key = ${}", values.len());
+            }
             values.push(subscription);
             Some("c.subscription_key")
         }

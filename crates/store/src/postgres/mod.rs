@@ -47,6 +47,7 @@ mod migrations;
 mod moves;
 mod newcomers;
 mod nodes;
+mod off;
 mod outlook;
 mod partitions;
 mod prune;
@@ -99,7 +100,7 @@ use crate::sweeper::Sweeper;
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, ExpectedJob, FoundJobs,
     GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
-    Page, Result, Retention, Revision, Settlement, Snapshot, Store, StoreClock, StoreNumbers,
+    Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreClock, StoreNumbers,
     StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
     Tallied, Written,
 };
@@ -479,6 +480,10 @@ impl Store for PostgresStore {
 
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
         read!(&self.shared, work => ledger::ledger(&work, query, self.sight(), top))
+    }
+
+    async fn skipped_so_far(&self, query: &LedgerQuery, now: Timestamp, most: u32) -> Result<SkippedSoFar> {
+        read!(&self.shared, work => off::skipped_so_far(&work, query, self.sight(), now, most))
     }
 
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed> {

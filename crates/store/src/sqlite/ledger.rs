@@ -85,15 +85,17 @@ fn ways(db: &Connection, query: &LedgerQuery, sight: Option<&str>) -> Outcome<Ve
     let walks = match walks::scope(query) {
         Scope::Nothing => Vec::new(),
         Scope::Everything if sight.is_none() => vec![Walk::Everything],
-        Scope::Everything | Scope::Subscription(_) => {
-            let subscription = query.subscription.as_deref().map(key);
+        Scope::Everything | Scope::Subscription(..) => {
+            let (subscription, group) =
+                (query.subscription.as_deref().map(key), query.group.as_deref().map(key));
             let mut statement = db.prepare_cached(&format!(
-                "SELECT id FROM collections WHERE (?1 IS NULL OR subscription_key = ?1) AND (?3 IS NULL OR {}) LIMIT ?2",
+                "SELECT id FROM collections WHERE (?1 IS NULL OR subscription_key = ?1)
+                   AND (?4 IS NULL OR group_key = ?4) AND (?3 IS NULL OR {}) LIMIT ?2",
                 Columns::COLLECTION.seen("?3")
             ))?;
-            let found =
-                statement.query_map(params![subscription, walks::TO_BE_FOUND, sight], |row| row.get(0))?;
-            walks::of_many(subscription, found.collect::<rusqlite::Result<_>>()?)
+            let found = statement
+                .query_map(params![subscription, walks::TO_BE_FOUND, sight, group], |row| row.get(0))?;
+            walks::of_many(subscription, group, found.collect::<rusqlite::Result<_>>()?)
         }
         Scope::Collection(path) => collections_ever(db, path)?.into_iter().map(Walk::Collection).collect(),
         Scope::Job(path, name) => {
@@ -146,7 +148,7 @@ impl Way {
         let kind = if trouble { "ledger_trouble_by" } else { "ledger_by" };
         let table = |index: &str| format!("ledger l INDEXED BY {kind}_{index}");
         let (from, [at, number]) = match self {
-            Self::Indexed(Walk::Everything | Walk::Subscription(_)) => {
+            Self::Indexed(Walk::Everything | Walk::Subscription(..)) => {
                 (table("due"), ["l.due_at", "l.serial"])
             }
             Self::Indexed(Walk::Collection(_)) => (table("collection"), ["l.due_at", "l.serial"]),
@@ -185,9 +187,13 @@ impl Way {
         }
         match self {
             Self::Indexed(Walk::Everything) => {}
-            Self::Indexed(Walk::Subscription(subscription)) => {
+            Self::Indexed(Walk::Subscription(subscription, group)) => {
                 sql.push_str(" AND c.subscription_key = ?");
                 values.push(subscription.clone().into());
+                if let Some(group) = group {
+                    sql.push_str(" AND c.group_key = ?");
+                    values.push(group.clone().into());
+                }
             }
             Self::Indexed(Walk::Collection(id)) => {
                 sql.push_str(" AND l.collection_id = ?");

@@ -39,6 +39,7 @@ mod ledger;
 mod many;
 mod migrations;
 mod moves;
+mod off;
 mod prune;
 mod readers;
 mod register;
@@ -79,8 +80,8 @@ use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
     Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result, Retention,
-    Revision, Settlement, Snapshot, Store, StoreNumbers, StoredCertificate, StoredCollection, StoredGroup,
-    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate, StoredCollection,
+    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -375,6 +376,13 @@ impl Store for SqliteStore {
     async fn ledger(&self, query: &LedgerQuery, top: u32) -> Result<Vec<StoredLedger>> {
         let (query, sight) = (query.clone(), self.behalf.sight.clone());
         self.readers.run(move |db, _| ledger::ledger(db, &query, sight.as_deref(), top)).await
+    }
+
+    async fn skipped_so_far(&self, query: &LedgerQuery, now: Timestamp, most: u32) -> Result<SkippedSoFar> {
+        let (query, sight) = (query.clone(), self.behalf.sight.clone());
+        self.readers
+            .run(move |db, shared| off::skipped_so_far(db, shared, &query, sight.as_deref(), now, most))
+            .await
     }
 
     async fn tallies(&self, from: Timestamp, until: Timestamp, every: Duration) -> Result<Vec<Tallied>> {

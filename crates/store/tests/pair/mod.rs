@@ -153,6 +153,10 @@ impl Store for Pair {
         self.api.ledger(query, top).await
     }
 
+    async fn skipped_so_far(&self, query: &LedgerQuery, now: Timestamp, most: u32) -> Result<SkippedSoFar> {
+        self.api.skipped_so_far(query, now, most).await
+    }
+
     async fn claim_due(&self, now: Timestamp, until: Timestamp, most: u32) -> Result<Claimed> {
         let mut claimed = self.engine.claim_due(now, until, most).await?;
         let other = self.api.claim_due(now, until, most - claimed.claims.len() as u32).await?;

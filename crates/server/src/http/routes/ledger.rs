@@ -1,7 +1,8 @@
 //! The ledger: what became of every occurrence.
 
-use model::{CollectionPath, Fate};
-use store::{LedgerQuery, Span};
+use model::{CollectionPath, Fate, Reason};
+use serde_json::Value;
+use store::{LedgerQuery, Span, StoredLedger};
 
 use super::{Answered, Call};
 use crate::app::App;
@@ -13,17 +14,29 @@ const LARGEST_PAGE: u64 = 500;
 
 pub(super) async fn ledger(app: &App, call: &Call) -> Answered {
     let top = call.query.number("top", 1, LARGEST_PAGE)?.unwrap_or(100);
-    let query = ledger_query(call)?;
-    let mut found = app.store.ledger(&query, top as u32 + 1).await?;
-    let more = found.len() as u64 > top;
-    found.truncate(top as usize);
-    let next = found.last().filter(|_| more).map(|last| {
-        let mark = format!("{}~{}", wire::date_time::write(last.entry.due_at), last.serial);
-        call.link("before", &mark)
-    });
-    let entries =
-        found.iter().map(|stored| wire::ledger::write(&stored.collection, &stored.job, &stored.entry));
-    Ok(Answer::json(200, wire::list::write(entries.collect(), next.as_deref())))
+    let page = app.ledger(&ledger_query(call)?, top as u32).await?;
+    let next = page
+        .next
+        .map(|(due_at, serial)| call.link("before", &format!("{}~{serial}", wire::date_time::write(due_at))));
+    let mut body = wire::list::write(page.entries.iter().map(entry).collect(), next.as_deref());
+    if page.more_off {
+        body["moreOff"] = true.into();
+    }
+    Ok(Answer::json(200, body))
+}
+
+/// Writes an entry; one about a pause that still lasts says so.
+pub(super) fn entry(stored: &StoredLedger) -> Value {
+    let StoredLedger { collection, job, entry, .. } = stored;
+    let mut written = wire::ledger::write(collection, job, entry);
+    if stored.is_ongoing() {
+        written["ongoing"] = true.into();
+        written["message"] = match entry.reason {
+            Some(Reason::CollectionDisabled) => "The job collection is disabled.".into(),
+            _ => "The job is disabled.".into(),
+        };
+    }
+    written
 }
 
 fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
@@ -54,13 +67,19 @@ fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
         }
     };
     let subscription = call.query.get("subscription").map(str::to_owned);
-    let collection = match (call.query.get("resourceGroup"), call.query.get("jobCollection"), &subscription) {
-        (None, None, _) => None,
+    let group = call.query.get("resourceGroup").map(str::to_owned);
+    let collection = match (&group, call.query.get("jobCollection"), &subscription) {
+        (None, None, _) | (Some(_), None, Some(_)) => None,
         (Some(group), Some(name), Some(subscription)) => Some(CollectionPath {
             subscription: subscription.clone(),
-            group: group.to_owned(),
+            group: group.clone(),
             name: name.to_owned(),
         }),
+        (Some(_), None, None) => {
+            return Err(Problem::bad_request(
+                "A resource group's ledger needs subscription as well as resourceGroup.",
+            ));
+        }
         _ => {
             return Err(Problem::bad_request(
                 "A collection's ledger needs subscription, resourceGroup and jobCollection together.",
@@ -77,6 +96,7 @@ fn ledger_query(call: &Call) -> Result<LedgerQuery, Problem> {
         due: Span { from: call.query.time("from")?, to: call.query.time("to")? },
         fates,
         subscription,
+        group,
         collection,
         job,
         before,

@@ -3,11 +3,11 @@
 use access::Scope;
 use model::Tally;
 use serde_json::{Value, json};
-use store::{StoredJob, StoredLedger};
+use store::StoredJob;
 use wire::date_time;
 
 use super::search::choice;
-use super::{Answered, Call};
+use super::{Answered, Call, ledger};
 use crate::VERSION;
 use crate::app::App;
 use crate::app::overview::Lookback;
@@ -48,10 +48,6 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
         let job = &begun.job;
         Value::from(wire::live::attempt(&job.collection, &job.name, &begun.execution, begun.started_at))
     });
-    let not_run = overview
-        .not_run
-        .iter()
-        .map(|StoredLedger { collection, job, entry, .. }| wire::ledger::write(collection, job, entry));
     let jobs = &overview.jobs;
     Ok(Answer::json(
         200,
@@ -75,7 +71,8 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
             "totals": write(&totals),
             "runningNow": running.collect::<Vec<_>>(),
             "next": overview.next.iter().map(next).collect::<Vec<_>>(),
-            "notRun": not_run.collect::<Vec<_>>(),
+            "notRun": overview.not_run.iter().map(ledger::entry).collect::<Vec<_>>(),
+            "off": {"jobs": overview.off.entries.len(), "more": overview.off.more},
         }),
     ))
 }

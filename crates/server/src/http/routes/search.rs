@@ -25,6 +25,9 @@ pub(super) async fn search(app: &App, call: &Call) -> Answered {
         app.collection(path).await?;
     }
     let found = app.store.find_jobs(&query, Page { skip, top: top as u32 }).await?;
+    if let (0, Some(subscription)) = (found.total, &query.subscription) {
+        app.check_subscription(subscription).await?;
+    }
     let lines = found.jobs.iter().map(|stored| {
         let mut line = wire::summary::write(&stored.collection, &stored.job);
         line["revision"] = stored.revision.0.into();

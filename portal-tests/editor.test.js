@@ -145,9 +145,9 @@ test('every part of a recurrence can be clicked together', async () => {
 
 const SECONDS = { minute: 60, hour: 3600, day: 86_400, week: 7 * 86_400 };
 
-/** How far apart runs are, in a unit of the calendar. */
+/** How far apart runs are, in a unit of the calendar: some days have an hour less. */
 function apart(frequency, from, to) {
-  if (frequency !== 'month') return (to - from) / 1000 / SECONDS[frequency];
+  if (frequency !== 'month') return Math.round((to - from) / 1000 / SECONDS[frequency]);
   const months = (at) => at.getUTCFullYear() * 12 + at.getUTCMonth();
   return months(to) - months(from);
 }

@@ -50,7 +50,7 @@ def look(nodes):
 
 def look_at_clocks(nodes, shifts):
     """Each node tells how far the database's clock is ahead of its machine's."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while True:
         told = {node["name"]: node["clockOffsetMilliseconds"] for node in call_any(nodes, "GET", "/api/nodes")["value"]}
         wrong = {name: told.get(name) for name, shift in shifts.items() if abs(told.get(name, 0) + 1000 * shift) > 3_000}
@@ -315,6 +315,7 @@ def main():
         server = Server()
     target = subprocess.Popen([sys.executable, f"{HERE}/target.py", f"{folder}/calls"], stdout=subprocess.PIPE, text=True)
     port = int(target.stdout.readline())
+    stalls = subprocess.Popen([sys.executable, f"{HERE}/stalls.py", f"{folder}/stalls"])
     first_user = random.randrange(100_000, 1_000_000, 10) if os.geteuid() == 0 else None
     nodes, known = [], []
     for i, (clock, kind) in enumerate(clocks_of(folder) if form != "patroni" else [({}, "right")] * 3, 1):
@@ -336,7 +337,7 @@ def main():
 
         # They begin when all are there.
         count = len(jobs.planned(0, seconds, occurrences)) + EDITED
-        began = time.time() + 8 + count * jobs.time_for_one(nodes, port)
+        began = time.time() + 8 + 2 * count * jobs.time_for_one(nodes, port)
         planned = jobs.planned(began, seconds, occurrences)
         edits = [(f"e{i}", round(began + 4 + i * (seconds - 8) / EDITED, 3)) for i in range(EDITED)]
         planned += [(name, "old", due, 1) for name, due in edits]
@@ -361,6 +362,8 @@ def main():
         unsure = [name for writer in writers for name in writer.unsure]
         with open(f"{folder}/promised", "w") as file:
             json.dump({"promised": promised, "unsure": unsure, "nodes": known}, file)
+        stalls.terminate()
+        stalls.wait()
         ports = [str(node.port) for node in nodes]
         sys.exit(subprocess.run([sys.executable, f"{HERE}/check.py", folder, *ports]).returncode)
     finally:
@@ -368,6 +371,7 @@ def main():
         for node in nodes:
             node.end()
         target.kill()
+        stalls.kill()
         server.end()
         keep = os.environ.get("CHAOS_LOGS")
         if keep:

@@ -38,6 +38,11 @@ def trouble(what, node, begins, ends):
     return {"what": what, "node": node, "from": DUE + begins, "until": DUE + ends}
 
 
+def stall(begins, lost):
+    """A second of which so much was lost."""
+    return {"from": DUE + begins, "until": DUE + begins + 1, "lost": lost}
+
+
 KILLED = trouble("is killed", "one", 0.1, 6)
 
 
@@ -122,6 +127,8 @@ class Checker(unittest.TestCase):
         cut = trouble("is cut off from the database", "one", -4, 3)
         self.blames("called by one", troubles=[cut])
         self.assertEqual(self.judged(troubles=[cut | {"from": DUE - 2}]), [], "within its lease it calls")
+        self.assertEqual(self.judged(troubles=[cut], stalls=[stall(-0.9, 0.9)]), [], "it could not be sooner")
+        self.blames("called by one", troubles=[cut], stalls=[stall(-3, 0.9)])
 
     def test_an_early_call(self):
         self.blames("early", calls=[call(-0.01)])
@@ -138,6 +145,12 @@ class Checker(unittest.TestCase):
         self.blames("take-over took 5.50 s", calls=[call(5.5, user=2)], troubles=[KILLED])
         away = trouble("the database is restarted", None, 0, 5)
         self.assertEqual(self.judged(calls=[call(5.5, user=2)], troubles=[KILLED, away]), [])
+
+    def test_a_take_over_that_is_slow_because_the_machine_stalled(self):
+        late, troubles = [call(5.5, user=2)], [KILLED]
+        self.assertEqual(self.judged(calls=late, troubles=troubles, stalls=[stall(2, 1)]), [])
+        self.blames("5.40 s of it without stalls", calls=late, troubles=troubles, stalls=[stall(2, 0.1)])
+        self.blames("take-over took 5.50 s", calls=late, troubles=troubles, stalls=[stall(-2, 1), stall(6, 1)])
 
     def test_an_api_that_does_not_say_that_the_database_is_away(self):
         away = trouble("the database is away: it crashed", None, 10, 20)

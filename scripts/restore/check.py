@@ -17,7 +17,7 @@ UNORDERED = 0.1
 
 DONE = ("ran", "ranLate", "faulted")
 
-# A start takes until its first claim; what becomes due meanwhile may be on either side.
+# From when a server says that it serves to its first claim; what becomes due meanwhile may be on either side.
 STARTING = 5
 # `engine.late-after`
 LATE_AFTER = 10
@@ -179,7 +179,7 @@ def after_serving(store, served, run, calls, started, until):
             faults.append(f"{call}: it was called again, though the store had its entry")
     for job in run.jobs:
         wanted = {"fail": ("faulted",)}.get(job.kind, ("ran", "ranLate"))
-        missed = missable(job, set(before) | running, started)
+        missed = missable(job, set(before) | running, started, until)
         for due in due_until(job, until):
             fates = {entry["fate"] for entry in after.get((job.name, due), [])}
             allowed = missed.get(due, wanted)
@@ -188,12 +188,12 @@ def after_serving(store, served, run, calls, started, until):
     return faults
 
 
-def missable(job, known, started):
+def missable(job, known, started, serving):
     """What has to become of instants that were due before the start and not known to the store; `None` where it depends."""
     overdue = [due for due in due_until(job, started) if (job.name, due) not in known]
     # With nothing else said, the latest runs; so does that of a job that runs once.
     if job.policy in (None, "last"):
-        unsure = any(started <= due <= started + STARTING for due in due_until(job, started + STARTING))
+        unsure = any(started <= due <= serving + STARTING for due in due_until(job, serving + STARTING))
         return {due: None if unsure else ("missed",) for due in overdue[:-1]} | (
             {overdue[-1]: None} if overdue and unsure else {}
         )
@@ -201,6 +201,6 @@ def missable(job, known, started):
         return {
             due: ("missed",) if due < started - LATE_AFTER else None
             for due in overdue
-            if due < started - LATE_AFTER + STARTING
+            if due < serving - LATE_AFTER + STARTING
         }
     return {}

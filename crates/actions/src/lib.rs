@@ -53,6 +53,7 @@
 
 #![forbid(unsafe_code)]
 
+mod deadline;
 mod egress;
 mod endpoints;
 mod fault;
@@ -100,6 +101,11 @@ pub trait Runner: Send + Sync + 'static {
     fn target(&self, call: &Call) -> Target {
         Target::of(call)
     }
+
+    /// Returns how many calls wait because the machine has no room for another connection.
+    fn short_of_room(&self) -> usize {
+        0
+    }
 }
 
 /// The real actions.
@@ -109,6 +115,7 @@ pub struct Actions {
     http: http::Http,
     storage_accounts: Endpoints,
     service_bus: ServiceBus,
+    dialer: Arc<Dialer>,
 }
 
 impl Actions {
@@ -126,7 +133,8 @@ impl Actions {
         // One for all, so that nothing is called past the egress guard.
         let dialer = Arc::new(Dialer::new(&settings)?);
         let service_bus = ServiceBus::new(&settings, Arc::clone(&dialer), Arc::clone(&clock))?;
-        Ok(Self { http: http::Http::new(settings, &dialer, clock)?, storage_accounts, service_bus })
+        let http = http::Http::new(settings, &dialer, clock)?;
+        Ok(Self { http, storage_accounts, service_bus, dialer })
     }
 }
 
@@ -145,5 +153,9 @@ impl Runner for Actions {
                 self.service_bus.run(&self.http, &order, Entity::Topic, message).await
             }
         }
+    }
+
+    fn short_of_room(&self) -> usize {
+        self.dialer.short_of_room()
     }
 }

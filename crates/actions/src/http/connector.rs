@@ -6,7 +6,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use ::http::Uri;
 use rustls::{ClientConfig, pki_types::ServerName};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     uri,
 };
 use crate::{
+    deadline::within,
     egress::Host,
     fault::{Fault, Kind, seconds},
 };
@@ -47,7 +48,7 @@ impl Shared {
         if !uri::is_https(uri) {
             return Ok(Stream::plain(tcp));
         }
-        timeout(self.tls_timeout, self.secure(host, tcp)).await.unwrap_or_else(|_| {
+        within(self.tls_timeout, self.secure(host, tcp)).await.unwrap_or_else(|_| {
             let cause = format!("the TLS handshake did not end within {}", seconds(self.tls_timeout));
             Err(Fault::new(Kind::SecureChannelFailure, cause))
         })

@@ -28,6 +28,7 @@ use model::{
 
 use self::{clients::Clients, dialer::Dialer, pool::Answer, redirect::Hop, request::Own};
 use crate::{
+    deadline::within,
     fault::{Fault, Kind, seconds},
     oauth::{Applicant, Token, Tokens},
     order::Order,
@@ -120,7 +121,7 @@ impl Http {
         };
         let mut progress = Progress::new(hop.uri.clone());
         let walk = self.walk(order, request, hop, &mut progress);
-        let ended = match tokio::time::timeout(self.settings.timeout, walk).await {
+        let ended = match within(self.settings.timeout, walk).await {
             Ok(ended) => ended,
             Err(_) => Err(too_late(&progress, self.settings.timeout)),
         };
@@ -151,7 +152,7 @@ impl Http {
             let body = answer::read(body, &limits, &mut progress).await?;
             Ok((head, body))
         };
-        match tokio::time::timeout(limits.timeout, exchange).await {
+        match within(limits.timeout, exchange).await {
             Ok(ended) => ended,
             Err(_) => Err(too_late(&progress, limits.timeout)),
         }

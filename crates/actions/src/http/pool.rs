@@ -18,7 +18,7 @@ use http_body_util::Full;
 use hyper::client::conn::http1::Builder;
 use tokio::{
     task::JoinHandle,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep},
 };
 
 use super::{
@@ -27,6 +27,7 @@ use super::{
     uri::{host, is_https},
 };
 use crate::{
+    deadline::within,
     fault::{Fault, Kind, seconds},
     settings::ActionSettings,
 };
@@ -105,7 +106,7 @@ impl Pool {
             // needs no timer.
             let limit = settings.answer_timeout;
             let answered = if limit < settings.timeout {
-                timeout(limit, link.send(request)).await.map_err(|_| unanswered(limit))?
+                within(limit, link.send(request)).await.map_err(|_| unanswered(limit))?
             } else {
                 link.send(request).await
             };

@@ -31,6 +31,7 @@ use super::{
     refused,
 };
 use crate::{
+    deadline::within,
     fault::{Fault, Kind, seconds},
     http::connector::Connector,
     service_bus::Failure,
@@ -101,7 +102,7 @@ impl Way {
     pub(crate) async fn send(self: &Arc<Self>, message: &Sendable<Data>) -> Result<String, Failure> {
         let _counted = Counted::new(&self.under_way);
         let mut progress = Progress::Waits;
-        match timeout(self.limits.timeout, self.carry(message, &mut progress)).await {
+        match within(self.limits.timeout, self.carry(message, &mut progress)).await {
             Ok(ended) => ended,
             Err(_) => Err(too_late(progress, self.limits.timeout).into()),
         }
@@ -207,7 +208,7 @@ impl Way {
 async fn keep(way: Arc<Way>, opened: oneshot::Sender<Result<Link, Failure>>) {
     let (to, limits, clock) = (way.to.clone(), way.limits, Arc::clone(&way.clock));
     let open = Link::open(&way.connector, &to, &*clock);
-    let ended = timeout(limits.timeout, open).await.unwrap_or_else(|_| {
+    let ended = within(limits.timeout, open).await.unwrap_or_else(|_| {
         let cause = format!("the other side did not open the link within {}", seconds(limits.timeout));
         Err(Fault::new(Kind::Timeout, cause).into())
     });

@@ -79,7 +79,7 @@ pub use crate::{
     egress::EgressSettings,
     endpoints::Endpoints,
     oauth::{Authority, OauthSettings},
-    order::{Order, Target},
+    order::{HOPS, Order, Target},
     resolver::{MachineResolver, Resolver},
     service_bus::{Login, Namespace, ServiceBusSettings},
     settings::{ActionSettings, SettingsError},

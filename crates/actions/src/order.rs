@@ -8,6 +8,10 @@ use model::{Timestamp, Uuid, action::Call};
 use crate::http::uri;
 use crate::trace::TraceContext;
 
+/// The header that marks every request of ours. Its value says how many calls of jobs led to it, itself included. No
+/// job can set it or leave it out, so a server of ours knows what comes from a job, whatever name it was called by.
+pub const HOPS: &str = "x-punctual-hops";
+
 /// One attempt to be made.
 #[derive(Clone, Copy)]
 pub struct Order<'a> {

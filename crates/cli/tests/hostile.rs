@@ -163,6 +163,8 @@ fn they_fail_and_nobody_else_suffers() {
         ("PUNCTUAL_HTTP_TIMEOUT", "3s"),
         ("PUNCTUAL_HTTP_CONNECT_TIMEOUT", "2s"),
         ("PUNCTUAL_HTTP_MAX_ANSWER", "4194304"),
+        // The healthy job is run as often as something is looked at.
+        ("PUNCTUAL_API_RUNS_PER_JOB", "100000"),
     ];
     let server = Server::start(data.path(), &settings);
     assert_eq!(server.call("PUT", COLLECTION, Some(&json!({"location": "Local"}))).0, 201);

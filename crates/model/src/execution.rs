@@ -62,6 +62,25 @@ impl Execution {
         name[16..].copy_from_slice(&occurrence.number.to_be_bytes());
         Uuid::new_v5(&seed, &name)
     }
+
+    /// Returns the tag of a run that was asked for, made of a random UUID: with `hops`, how many calls of jobs led to it,
+    /// where there are any. They stand in a byte that a UUID of version 8 leaves to its maker, so every store keeps them
+    /// with the tag, and the tags of schedules and of people, which have other versions, say 0.
+    pub fn tag_asked_for(random: Uuid, hops: u8) -> Uuid {
+        if hops == 0 {
+            return random;
+        }
+        let mut bytes = random.into_bytes();
+        bytes[6] = 0x80 | (bytes[6] & 0x0f);
+        bytes[7] = hops;
+        Uuid::from_bytes(bytes)
+    }
+
+    /// Returns how many calls of jobs led to the run with this tag.
+    pub fn hops_of(tag: Uuid) -> u8 {
+        let bytes = tag.as_bytes();
+        if bytes[6] >> 4 == 8 { bytes[7] } else { 0 }
+    }
 }
 
 /// How a call went. A fault of the called side is an outcome, not an error of ours.
@@ -128,4 +147,25 @@ pub struct HistoryEntry {
     pub retry_count: u32,
     /// The number of the occurrence.
     pub repeat_count: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_carry_hops_and_stay_random() {
+        for random in [u128::MAX, 0x0123_4567_89ab_4def_8123_4567_89ab_cdef].map(Uuid::from_u128) {
+            assert_eq!((Execution::tag_asked_for(random, 0), Execution::hops_of(random)), (random, 0));
+            let tag = Execution::tag_asked_for(random, 5);
+            assert_eq!(Execution::hops_of(tag), 5);
+            let random_bits = !(0xfff_u128 << 68);
+            assert_eq!(
+                tag.as_u128() & random_bits & !(0xf << 64),
+                random.as_u128() & random_bits & !(0xf << 64)
+            );
+        }
+        let at = Occurrence { at: "2027-01-01T00:00:00Z".parse().expect("a timestamp"), number: 1 };
+        assert_eq!(Execution::hops_of(Execution::tag_of(Uuid::from_u128(7), &at)), 0);
+    }
 }

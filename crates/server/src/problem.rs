@@ -1,6 +1,9 @@
 //! Problems: what an API call is answered with when it cannot be done.
 
+use std::num::NonZeroU32;
+
 use access::{Act, Permission, Principal, Role, Scope};
+use actions::HOPS;
 use recurrence::Faults;
 
 /// The code of a call that does not say who makes it.
@@ -208,6 +211,25 @@ impl Problem {
         Self::new(403, "Forbidden", message)
     }
 
+    /// 403: a job calls the scheduler.
+    pub fn call_of_job() -> Self {
+        let message = format!(
+            "The scheduler refuses the calls of jobs, and the header {HOPS} marks this request as one: a job called this \
+             address, or its target redirected the call here. Allowed: /api/echo and /healthz; everything else with the \
+             setting api.calls-from-jobs of this server."
+        );
+        Self::new(403, "Forbidden", message)
+    }
+
+    /// 403: calls of jobs lead to one another without end.
+    pub fn too_many_hops(most: u8) -> Self {
+        let message = format!(
+            "Jobs that call the scheduler have run each other {most} times in a row, which looks like a loop; allowed: \
+             {most} calls from the first job to the last (the header {HOPS} counts them)."
+        );
+        Self::new(403, "Forbidden", message)
+    }
+
     /// 404: the answer of the old resource manager to a collection that is not there.
     pub fn no_collection(group: &str, name: &str) -> Self {
         let message = format!(
@@ -284,6 +306,24 @@ impl Problem {
     pub fn too_many_requests(seconds: u32) -> Self {
         let message = format!("You have used up your requests; try again in {seconds} seconds.");
         Self { retry_after: Some(seconds), ..Self::new(429, "TooManyRequests", message) }
+    }
+
+    /// 429: a job was run too often.
+    pub fn too_many_runs(name: &str, most: NonZeroU32, seconds: u32) -> Self {
+        let message = format!(
+            "The job '{name}' was run by request {most} times within a minute; allowed: {most} (the setting \
+             api.runs-per-job). Try again in {seconds} seconds."
+        );
+        Self { message, ..Self::too_many_requests(seconds) }
+    }
+
+    /// 429: jobs have changed too much.
+    pub fn too_many_changes_by_jobs(most: u32, seconds: u32) -> Self {
+        let message = format!(
+            "The calls of jobs have made {most} changes here within a minute; allowed: {most} in each job collection, and \
+             in all that is outside of collections. Try again in {seconds} seconds."
+        );
+        Self { message, ..Self::too_many_requests(seconds) }
     }
 
     /// 503.

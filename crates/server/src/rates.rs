@@ -1,6 +1,8 @@
 //! How much a caller may ask: so many reads and so many writes of each subscription in a window of time, and as many of what
 //! belongs to none.
 //!
+//! And how often: a job may be run by request so many times in a minute, whoever asks.
+//!
 //! A window begins with the first call and is over after its length; then all of the budget is there again. Counting is
 //! exact, so that what an answer says is left is left.
 
@@ -56,9 +58,17 @@ const MOST_WINDOWS: usize = 10_000;
 /// not make every call look through all of them.
 const SWEEP_PAUSE: i64 = 1;
 
+/// The most jobs and collections that are counted apart. A window takes some 40 bytes.
+const MOST_JOBS: usize = 100_000;
+
+/// How long the changes of one thing are counted together.
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// What everybody has used.
-pub(crate) struct Rates {
+pub struct Rates {
     budget: Budget,
+    /// The most windows that are counted apart.
+    most: usize,
     /// Subscriptions can be of any length; what is kept of one is a number that nobody outside can choose.
     hasher: RandomState,
     used: Mutex<Used>,
@@ -81,19 +91,25 @@ struct Window {
 
 impl Rates {
     pub(crate) fn new(budget: Budget) -> Self {
-        Self { budget, hasher: RandomState::new(), used: Mutex::default() }
+        Self { budget, most: MOST_WINDOWS, hasher: RandomState::new(), used: Mutex::default() }
+    }
+
+    /// Counts changes, of which each job or collection may have so many in a minute.
+    pub(crate) fn by_minute(most: NonZeroU32) -> Self {
+        let budget = Budget { reads: NonZeroU32::MIN, writes: most, window: MINUTE };
+        Self { most: MOST_JOBS, ..Self::new(budget) }
     }
 
     /// Counts a call of somebody, for a subscription by its name in any case.
     pub(crate) fn spend(&self, who: &str, subscription: Option<&str>, kind: Kind, now: Timestamp) -> Spent {
         let key = self.hasher.hash_one((who, subscription.map(str::to_lowercase)));
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = used.of.len() >= MOST_WINDOWS && !used.of.contains_key(&key);
+        let is_full = used.of.len() >= self.most && !used.of.contains_key(&key);
         if is_full && used.swept_at.duration_until(now).as_secs().abs() >= SWEEP_PAUSE {
             used.of.retain(|_, window| self.left_of(window, now).is_some());
             used.swept_at = now;
         }
-        let is_known = used.of.contains_key(&key) || used.of.len() < MOST_WINDOWS;
+        let is_known = used.of.contains_key(&key) || used.of.len() < self.most;
         let window = if is_known { used.of.entry(key).or_default() } else { &mut used.of_others };
         let left_of_window = self.left_of(window, now).unwrap_or_else(|| {
             *window = Window { began_at: now, ..Window::default() };

@@ -50,6 +50,11 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
         bail!("--demo: its jobs call this server without TLS; leave --demo or `server.certificate-file` out");
     }
     let bounds = config.server.bounds(connections(&config))?;
+    if config.api.calls_from_jobs && !config.auth.enabled {
+        warn!(
+            "api.calls-from-jobs without auth.enabled: the target of any job can redirect its call to the API and use it"
+        );
+    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     // Before anything is made: a setting that is wrong leaves nothing behind.
     let guard = Arc::new(config.guard()?);

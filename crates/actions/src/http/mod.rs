@@ -145,6 +145,7 @@ impl Http {
         limits: Limits,
     ) -> Result<(Parts, Vec<u8>), Fault> {
         request.headers_mut().insert(header::USER_AGENT, self.user_agent.clone());
+        request::mark(request.headers_mut(), 0);
         let mut progress = Progress::new(request.uri().clone());
         let exchange = async {
             let Answer { head, body } = self.clients.nobody().ask(request).await?;

@@ -1,7 +1,7 @@
 //! Requests: what is sent on one hop of an attempt.
 //!
 //! The action's method, headers and body go out as given, with these exceptions: standard methods are written in
-//! capitals, the headers that frame the body are ours, and so are the five that tell the called side what this is.
+//! capitals, the headers that frame the body are ours, and so are the six that tell the called side what this is.
 //! Header names leave in lower case, which is how the client writes them; HTTP does not care.
 
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
@@ -9,14 +9,14 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
 use model::{
-    Clock,
+    Clock, Execution,
     action::{HttpAuthentication, HttpRequest},
 };
 
 use super::{redirect::Hop, signed};
 use crate::{
     fault::{Fault, Kind},
-    order::{EXPECTED_TIME, Order, write_expected_time},
+    order::{self, EXPECTED_TIME, Order, write_expected_time},
 };
 
 static JOB_ID: HeaderName = HeaderName::from_static("x-ms-scheduler-jobid");
@@ -25,9 +25,13 @@ static EXPECTED_AT: HeaderName = HeaderName::from_static("x-ms-scheduler-expecte
 static TAG: HeaderName = HeaderName::from_static("x-ms-execution-tag");
 static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
+static HOPS: HeaderName = HeaderName::from_static(order::HOPS);
 
 /// The headers that we add, `User-Agent`, `Authorization` and `Host`, three of a signature, and one of a trace.
-const OWN_HEADERS: usize = 12;
+const OWN_HEADERS: usize = 13;
+
+/// What a job may say in `Connection`. Anything else there names headers that a proxy on the way takes out, ours among them.
+const CONNECTION_OPTIONS: [&str; 4] = ["close", "keep-alive", "te", "upgrade"];
 
 /// What comes from the scheduler and not from the action.
 pub(crate) struct Own<'a> {
@@ -54,7 +58,7 @@ pub(crate) fn build(
         let (name, value) = read.ok_or_else(|| {
             Fault::new(Kind::UnknownError, format!("the header '{}' cannot be sent", name.escape_debug()))
         })?;
-        if goes_along(&name, hop) {
+        if goes_along(&name, hop) && !takes_headers_out(&name, &value) {
             headers.append(name, value);
         }
     }
@@ -65,6 +69,7 @@ pub(crate) fn build(
     let mut tag = [0; 32];
     let tag = order.tag.simple().encode_lower(&mut tag);
     introduce(&mut headers, order, tag)?;
+    mark(&mut headers, Execution::hops_of(order.tag));
     // Whoever sends one of their own has a trace of their own.
     if let Some(trace) = &order.trace
         && !headers.contains_key(&TRACEPARENT)
@@ -92,6 +97,15 @@ pub(crate) fn build(
     *request.uri_mut() = hop.uri.clone();
     *request.headers_mut() = headers;
     Ok(request)
+}
+
+/// Marks a request as the call of a job, after so many others that led to it.
+pub(super) fn mark(headers: &mut HeaderMap, hops: u8) {
+    let value = match hops {
+        0 => HeaderValue::from_static("1"),
+        more => HeaderValue::from(u16::from(more) + 1),
+    };
+    headers.insert(&HOPS, value);
 }
 
 /// Reads a method. Standard ones are known in any case; CONNECT asks for a tunnel, which no action needs.
@@ -129,6 +143,14 @@ fn goes_along(name: &HeaderName, hop: &Hop) -> bool {
         return false;
     }
     hop.trusted || is_harmless(name)
+}
+
+/// Whether a header of the action asks proxies to take other headers out.
+fn takes_headers_out(name: &HeaderName, value: &HeaderValue) -> bool {
+    let is_known = |option: &[u8]| {
+        CONNECTION_OPTIONS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(option.trim_ascii()))
+    };
+    name == header::CONNECTION && !value.as_bytes().split(|byte| *byte == b',').all(is_known)
 }
 
 fn is_about_body(name: &HeaderName) -> bool {

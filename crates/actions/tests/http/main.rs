@@ -83,7 +83,11 @@ async fn attempt(actions: &Actions, request: HttpRequest) -> Outcome {
 }
 
 async fn order(actions: &Actions, call: &Call) -> Outcome {
-    let order = Order {
+    actions.run(order_of(call)).await
+}
+
+fn order_of(call: &Call) -> Order<'_> {
+    Order {
         call,
         collection: "nightly-jobs",
         job: "report.1",
@@ -92,8 +96,7 @@ async fn order(actions: &Actions, call: &Call) -> Outcome {
         tag: TAG.parse::<Uuid>().expect("a tag"),
         request_id: REQUEST_ID.parse::<Uuid>().expect("an id"),
         trace: None,
-    };
-    actions.run(order).await
+    }
 }
 
 #[track_caller]

@@ -113,6 +113,7 @@ async fn a_token_is_asked_for_as_azure_wants_it_and_goes_along() {
     let question = world.tokens.request();
     assert_eq!(question.line(), "POST /example.onmicrosoft.com/oauth2/token HTTP/1.1");
     assert_eq!(question.header("content-type"), ["application/x-www-form-urlencoded"]);
+    assert_eq!(question.header("x-punctual-hops"), ["1"]);
     assert_eq!(
         String::from_utf8(question.body).unwrap(),
         "grant_type=client_credentials&client_id=client-1&client_secret=the-client%27s-s3cret\

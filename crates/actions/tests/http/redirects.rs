@@ -75,6 +75,7 @@ async fn another_host_gets_no_credentials() {
     assert_eq!(request.header("content-type"), ["text/plain"]);
     assert_eq!(request.header("accept"), ["text/html"]);
     assert_eq!(request.header("x-ms-execution-tag"), [TAG]);
+    assert_eq!(request.header("x-punctual-hops"), ["1"]);
     assert_eq!(request.body, b"body");
 }
 

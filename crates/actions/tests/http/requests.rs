@@ -23,6 +23,7 @@ async fn every_request_says_what_it_is() {
         ("x-ms-scheduler-expected-execution-time", "2027-03-01T12:30:00"),
         ("x-ms-execution-tag", TAG),
         ("x-ms-client-request-id", REQUEST_ID),
+        ("x-punctual-hops", "1"),
         ("user-agent", concat!("Punctual/", env!("CARGO_PKG_VERSION"))),
     ] {
         assert_eq!(request.header(name), [value], "{name}");
@@ -42,6 +43,8 @@ async fn the_actions_own_headers_go_out_but_not_in_place_of_ours() {
         ("Host", "virtual.example"),
         ("X-MS-Execution-Tag", "forged"),
         ("x-ms-client-request-id", "forged"),
+        ("X-Punctual-Hops", "forged"),
+        ("Connection", "keep-alive, X-Punctual-Hops"),
         ("Content-Length", "3"),
         ("Transfer-Encoding", "chunked"),
     ];
@@ -53,12 +56,42 @@ async fn the_actions_own_headers_go_out_but_not_in_place_of_ours() {
         ("host", vec!["virtual.example"]),
         ("x-ms-execution-tag", vec![TAG]),
         ("x-ms-client-request-id", vec![REQUEST_ID]),
+        ("x-punctual-hops", vec!["1"]),
+        ("connection", vec![]),
         ("content-length", vec!["8"]),
         ("transfer-encoding", vec![]),
     ] {
         assert_eq!(request.header(name), values, "{name}");
     }
     assert_eq!(request.body, "{\"ä\":1}".as_bytes());
+}
+
+#[tokio::test]
+async fn what_a_job_says_about_its_connection_goes_out_unless_it_names_headers() {
+    for (given, sent_values) in [
+        ("close", vec!["close"]),
+        ("Upgrade, Keep-Alive", vec!["Upgrade, Keep-Alive"]),
+        ("X-MS-Execution-Tag", vec![]),
+        ("close,x-punctual-hops", vec![]),
+    ] {
+        let request = sent(|uri| with_headers(get(uri), &[("Connection", given)])).await;
+        assert_eq!(request.header("connection"), sent_values, "{given}");
+        assert_eq!(request.header("x-punctual-hops"), ["1"], "{given}");
+    }
+}
+
+#[tokio::test]
+async fn the_hops_of_a_run_that_a_job_asked_for_are_counted_on() {
+    let server = Server::start(|_| ok("")).await;
+    let (actions, call) = (actions(settings()), Call::Http { https: false, request: get(server.uri("/")) });
+    for hops in 0..=5 {
+        let tag = model::Execution::tag_asked_for(TAG.parse().expect("a tag"), hops);
+        let outcome = actions.run(Order { tag, ..order_of(&call) }).await;
+        assert!(outcome.success, "{}", outcome.message);
+    }
+    let sent: Vec<_> =
+        server.requests().iter().map(|request| request.header("x-punctual-hops").join(",")).collect();
+    assert_eq!(sent, ["1", "2", "3", "4", "5", "6"]);
 }
 
 #[tokio::test]

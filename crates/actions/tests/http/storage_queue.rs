@@ -58,6 +58,7 @@ async fn the_envelope_goes_to_the_queue() {
         assert_eq!(request.line(), line);
         assert_eq!(request.header("content-type"), ["application/xml"]);
         assert_eq!(request.header("x-ms-client-request-id"), [REQUEST_ID]);
+        assert_eq!(request.header("x-punctual-hops"), ["1"]);
         let envelope = String::from_utf8(BASE64_STANDARD.decode(in_queue(&request)).unwrap()).unwrap();
         for part in [
             "encoding=\"utf-16\"".to_owned(),

@@ -13,6 +13,7 @@ use wire::job::JobRequest;
 use super::{App, Preconditions, Result, TRIES, audited, names, too_many_changes};
 use crate::live::ChangeKind;
 use crate::problem::Problem;
+use crate::rates::{Kind, Spent};
 
 /// The member of a job that switches it.
 const STATE: &str = "properties.state";
@@ -220,9 +221,12 @@ impl App {
                 collection.path.name
             )));
         }
-        let tag = Uuid::new_v4();
-        let execution = transition::run_now(&existing.job, tag, self.clock.now());
+        let (tag, now) = (self.fresh_tag(), self.clock.now());
         let id = wire::path::job_id(&existing.collection, &existing.job.name);
+        if let Spent::UsedUp(seconds) = self.runs.spend("run", Some(&id), Kind::Write, now) {
+            return Err(Problem::too_many_runs(&existing.job.name, self.config.api.runs_per_job, seconds));
+        }
+        let execution = transition::run_now(&existing.job, tag, now);
         let detail = json!({"executionTag": tag.simple().to_string()});
         self.noting(Act::RunJob, &id, &detail).add_execution(execution).await?;
         Ok(tag)

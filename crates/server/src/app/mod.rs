@@ -17,7 +17,7 @@ mod upcoming;
 use std::sync::Arc;
 
 use model::admission::Limits;
-use model::{Clock, Plans, Timestamp};
+use model::{Clock, Execution, Plans, Timestamp, Uuid};
 use store::Store;
 use wire::dialect::EnumCase;
 
@@ -26,12 +26,12 @@ pub use test_call::{Called, Trials};
 
 use crate::config::Config;
 use crate::guard::{Caller, Guard};
-use crate::http::Hosts;
+use crate::http::{Hosts, MOST_CHANGES_BY_JOBS};
 use crate::keys::{Keys, Source};
 use crate::live::Live;
 use crate::metrics::{Requests, Survey};
 use crate::problem::Problem;
-use crate::rates::Budget;
+use crate::rates::{Budget, Rates};
 use crate::traces::Traces;
 
 /// What every use-case needs.
@@ -49,6 +49,10 @@ pub struct App {
     pub job_bytes: usize,
     /// How much each subscription may ask.
     pub budget: Budget,
+    /// What jobs were run by request.
+    pub runs: Arc<Rates>,
+    /// What the calls of jobs have changed.
+    pub changes_by_jobs: Arc<Rates>,
     /// How enum values are written where a client does not say.
     pub enum_case: EnumCase,
     /// What happens now.
@@ -86,6 +90,8 @@ impl App {
             limits: config.admission(),
             job_bytes: config.limits.job,
             budget: config.budget(),
+            runs: Arc::new(Rates::by_minute(config.api.runs_per_job)),
+            changes_by_jobs: Arc::new(Rates::by_minute(MOST_CHANGES_BY_JOBS)),
             enum_case: config.api.enum_case.into(),
             live: Arc::new(Live::counting(config.metrics.collections)),
             requests: Arc::default(),
@@ -99,6 +105,11 @@ impl App {
             guard: Arc::new(config.auth.guard()),
             caller: Caller::local(),
         }
+    }
+
+    /// Returns the tag of a call that is asked for now: it carries on how many calls of jobs led to it.
+    fn fresh_tag(&self) -> Uuid {
+        Execution::tag_asked_for(Uuid::new_v4(), self.caller.hops)
     }
 
     /// With keys that came from elsewhere than the environment.

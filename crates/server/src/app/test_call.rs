@@ -80,7 +80,7 @@ impl App {
             job: stored.as_ref().map_or("test", |(_, job)| &job.name),
             location: stored.as_ref().map_or("Local", |(collection, _)| &collection.location),
             expected_at: now,
-            tag: Uuid::new_v4(),
+            tag: self.fresh_tag(),
             request_id: Uuid::new_v4(),
             trace: None,
         };

@@ -108,6 +108,8 @@ pub struct Api {
     pub hosts: String,
     /// How enum values are written.
     pub enum_case: EnumCase,
+    /// Whether jobs may call the API.
+    pub calls_from_jobs: bool,
     /// How many reads a subscription may ask for within a window.
     pub reads: NonZeroU32,
     /// How many writes.
@@ -115,6 +117,8 @@ pub struct Api {
     /// How long a window is.
     #[serde(deserialize_with = "duration::read")]
     pub rate_window: Duration,
+    /// How often a job may be run by request within a minute.
+    pub runs_per_job: NonZeroU32,
 }
 
 /// How enum values are written.

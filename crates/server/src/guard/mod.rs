@@ -41,6 +41,8 @@ pub struct Caller {
     pub grants: Grants,
     /// The address they ask from; empty where that is not known.
     pub from: String,
+    /// How many calls of jobs led to what they ask; 0 where no job asks.
+    pub(crate) hops: u8,
     /// The word that changes need, where a browser is signed in.
     pub(crate) word: Option<String>,
 }
@@ -48,7 +50,13 @@ pub struct Caller {
 impl Caller {
     /// Whoever is on this machine, while nobody has to say who they are.
     pub fn local() -> Self {
-        Self { principal: Principal::local(), grants: Grants::all(), from: String::new(), word: None }
+        Self {
+            principal: Principal::local(),
+            grants: Grants::all(),
+            from: String::new(),
+            hops: 0,
+            word: None,
+        }
     }
 
     /// Nobody that we know, who may do nothing.
@@ -58,7 +66,7 @@ impl Caller {
             name: PrincipalId::anonymous().to_string(),
             also: Vec::new(),
         };
-        Self { principal, grants: Grants::default(), from: String::new(), word: None }
+        Self { principal, grants: Grants::default(), from: String::new(), hops: 0, word: None }
     }
 
     /// Whether nobody knows who they are.
@@ -215,7 +223,7 @@ impl Guard {
             }
         };
         let grants = doors.grants(store, &principal, now).await?;
-        Ok(Caller { principal, grants, from: String::new(), word })
+        Ok(Caller { principal, grants, from: String::new(), hops: 0, word })
     }
 
     /// Signs a browser in with a token: who that is, and its cookie.
@@ -234,7 +242,7 @@ impl Guard {
         let grants = doors.grants(store, &principal, now).await?;
         let holder = Holder::Token(record.id);
         let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
-        Ok((Caller { principal, grants, from: String::new(), word: Some(word) }, cookie))
+        Ok((Caller { principal, grants, from: String::new(), hops: 0, word: Some(word) }, cookie))
     }
 
     /// As what people know the issuer with which they can sign in.
@@ -276,7 +284,11 @@ impl Guard {
         let grants = doors.grants(store, &principal, now).await?;
         let holder = Holder::Person(principal.clone());
         let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
-        Ok((Caller { principal, grants, from: String::new(), word: Some(word) }, cookie, referral.page))
+        Ok((
+            Caller { principal, grants, from: String::new(), hops: 0, word: Some(word) },
+            cookie,
+            referral.page,
+        ))
     }
 
     fn issuer(&self) -> Result<&Issuer, Problem> {

@@ -1,12 +1,13 @@
 //! HTTP: from a request to a use-case, and from its answer to a response.
 //!
-//! There is one handler. It sends away what the page of a stranger asks (`origin`), finds the resource that the path
-//! names (`path`), finds out who asks and whether they may (`needs`), hands the request to the resource's route
-//! (`routes`), and dresses what comes back with the headers that every answer of the old service had. Paths of the portal have answers of their own (`crate::portal`).
+//! There is one handler. It refuses the calls of jobs (`hops`) and what the page of a stranger asks (`origin`), finds the
+//! resource that the path names (`path`), finds out who asks and whether they may (`needs`), hands the request to the
+//! resource's route (`routes`), and dresses what comes back with the headers that every answer of the old service had. Paths of the portal have answers of their own (`crate::portal`).
 
 mod answer;
 mod bodies;
 mod download;
+mod hops;
 mod meter;
 mod needs;
 mod origin;
@@ -42,6 +43,8 @@ use crate::problem::Problem;
 use crate::rates::{Rates, Spent};
 use answer::{Answer, Ids};
 use bodies::Bodies;
+pub(crate) use hops::MOST_CHANGES as MOST_CHANGES_BY_JOBS;
+use hops::Refused;
 use meter::Meter;
 use needs::{Need, Operation};
 pub use origin::Hosts;
@@ -75,7 +78,8 @@ pub fn watching_router(app: App) -> Router {
 
 fn serve(app: App, door: Door) -> Router {
     let rates = Arc::new(Rates::new(app.budget));
-    Router::new().fallback(handle).with_state(Served { app, rates, bodies: Bodies::new(), door })
+    let refused = Arc::new(Refused::new());
+    Router::new().fallback(handle).with_state(Served { app, rates, bodies: Bodies::new(), refused, door })
 }
 
 /// What the handler works with.
@@ -84,6 +88,8 @@ struct Served {
     app: App,
     rates: Arc<Rates>,
     bodies: Bodies,
+    /// The calls of jobs.
+    refused: Arc<Refused>,
     door: Door,
 }
 
@@ -138,8 +144,17 @@ async fn respond(
     request: Request<Body>,
     trace: Option<TraceContext>,
 ) -> (&'static str, Response<Body>) {
-    let Served { app, rates, bodies, door } = served;
+    let Served { app, rates, bodies, refused, door } = served;
     let ids = Ids::of(request.headers());
+    let resource = Resource::of(request.uri().path()).filter(|resource| door.serves(resource));
+    let hops = match hops::check(request.headers(), resource.as_ref(), app.config.api.calls_from_jobs) {
+        Ok(hops) => hops,
+        Err(problem) => {
+            let now = app.clock.now();
+            refused.tell(request.method(), request.uri().path(), request.headers(), now);
+            return ("from-job", Answer::from(problem).into_response(&ids, now));
+        }
+    };
     if let Err(problem) = origin::check(&app.hosts, request.method(), request.uri(), request.headers()) {
         return ("refused", Answer::from(problem).into_response(&ids, app.clock.now()));
     }
@@ -148,7 +163,6 @@ async fn respond(
     {
         return ("portal", page);
     }
-    let resource = Resource::of(request.uri().path()).filter(|resource| door.serves(resource));
     let Some(resource) = resource else {
         let answer = Answer::from(Problem::no_path(request.uri().path()));
         return ("unknown", answer.into_response(&ids, app.clock.now()));
@@ -157,7 +171,7 @@ async fn respond(
     let (head, body) = request.into_parts();
     // Who may watch at an address of its own is for the network to say.
     if door.api
-        && let Err(problem) = admit(app, &resource, &head).await
+        && let Err(problem) = admit(app, &resource, &head, hops).await
     {
         return (kind, Answer::from(problem).into_response(&ids, app.clock.now()));
     }
@@ -166,9 +180,13 @@ async fn respond(
     let is_metered = resource.subscription().is_some();
     let spent =
         rates.spend(app.caller.principal.id.as_str(), resource.subscription(), meter.kind(), app.clock.now());
+    let limited = hops::limit(app, &resource, meter.kind());
     let answer = match spent {
         Spent::UsedUp(seconds) if !resource.is_watching() => Err(Problem::too_many_requests(seconds)),
-        _ => answer(app, bodies, resource, request, trace).await,
+        _ => match limited {
+            Ok(()) => answer(app, bodies, resource, request, trace).await,
+            Err(problem) => Err(problem),
+        },
     };
     let answer = answer.unwrap_or_else(Answer::from);
     let answer = if is_metered { meter.show(answer, spent) } else { answer };
@@ -176,20 +194,20 @@ async fn respond(
 }
 
 /// Finds out who asks, and whether they may. From here on the use-cases act in their name, on what they see.
-async fn admit(app: &mut App, resource: &Resource, head: &Parts) -> Result<(), Problem> {
+async fn admit(app: &mut App, resource: &Resource, head: &Parts, hops: u8) -> Result<(), Problem> {
     let query = Query::read(head.uri.query().unwrap_or_default())?;
     let operation = Operation::of(resource, &head.method, &query);
     let (headers, now) = (&head.headers, app.clock.now());
-    let from = source(head);
+    let from = if hops > 0 { format!("{}, by a job", source(head)) } else { source(head) };
     let caller = if operation.need == Need::Nothing {
         Ok(app.guard.identify_if_any(&app.store, &head.method, headers, now).await)
     } else {
         app.guard.identify(&app.store, &head.method, headers, now).await
     };
     match caller {
-        Ok(caller) => app.caller = Caller { from, ..caller },
+        Ok(caller) => app.caller = Caller { from, hops, ..caller },
         Err(problem) => {
-            app.caller = Caller { from, ..Caller::anonymous() };
+            app.caller = Caller { from, hops, ..Caller::anonymous() };
             let is_attempt = problem.status == 401 && !problem.is_unauthenticated();
             if is_attempt && app.guard.notes_refusal(now) {
                 let why = serde_json::json!({"why": problem.message});

@@ -189,6 +189,19 @@ impl Resource {
         }
     }
 
+    /// The collection that it belongs to.
+    pub(crate) fn collection(&self) -> Option<&CollectionPath> {
+        match self {
+            Self::Collection(path)
+            | Self::Switch(path, _)
+            | Self::Jobs(path)
+            | Self::Job(path, _)
+            | Self::Run(path, _)
+            | Self::History(path, _) => Some(path),
+            _ => None,
+        }
+    }
+
     /// Its kind in one word, as metrics tell it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

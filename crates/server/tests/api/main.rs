@@ -2,7 +2,7 @@
 //!
 //! `limits`, `plans` and `lists` go through every limit at its edge. `mutated` sends what nobody would send on purpose.
 //! `described` holds the API's own description against what is answered. `switched` is about the state of
-//! collections, `headers` about headers, `health` about probes; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
+//! collections, `headers` about headers, `health` about probes, `hops` about the calls of jobs and runs by request; `enum_case`, `versions`, `paging`, `races`, `rates`, `groups` and
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `metrics` about
 //! what was counted, `notices` about jobs in trouble, `rules` about whom that is told, `overviews`
@@ -17,6 +17,7 @@ mod enum_case;
 mod groups;
 mod headers;
 mod health;
+mod hops;
 mod imports;
 mod issuers;
 mod limits;

@@ -32,6 +32,8 @@ pub(super) async fn settings(app: &App, call: &Call) -> Answered {
             "reads": api.reads,
             "writes": api.writes,
             "rateWindow": time(api.rate_window),
+            "runsPerJob": api.runs_per_job,
+            "callsFromJobs": api.calls_from_jobs,
         },
         "engine": {
             "horizon": time(engine.horizon),

@@ -44,7 +44,7 @@ fn a_policy_that_cannot_be_read_ends_the_start_and_leaves_nothing_behind() {
     for (variable, value, says) in [
         ("PUNCTUAL_EGRESS_DENY", "private,10.1.2.3/8", "error: egress.deny: \"10.1.2.3/8\" cannot be used"),
         ("PUNCTUAL_EGRESS_ALLOW", "http://a", "error: egress.allow: \"http://a\" cannot be used"),
-        ("PUNCTUAL_EGRESS_LIFT", "loopback", "allowed: link-local, metadata"),
+        ("PUNCTUAL_EGRESS_LIFT", "loopback", "allowed: link-local, metadata, redirects-inwards"),
         ("PUNCTUAL_HTTP_TLS_TIMEOUT", "0s", "error: http.tls-timeout: 0ns cannot be used"),
     ] {
         let ended = Command::new(env!("CARGO_BIN_EXE_punctual"))

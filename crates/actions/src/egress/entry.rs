@@ -9,7 +9,7 @@ use std::{
 use super::host::plain;
 
 /// What an entry can be, for those who wrote something else.
-const ALLOWED: &str = "allowed: loopback, private, link-local, metadata, an address, a network (10.0.0.0/8), a host name, \
+const ALLOWED: &str = "allowed: loopback, private, link-local, metadata, multicast, reserved, an address, a network (10.0.0.0/8), a host name, \
                        *.example.com, *; each also with a port or ports (example.com:443, *:1-1023, [fd00::/8]:443)";
 
 /// Addresses that have a name of their own.
@@ -19,10 +19,14 @@ pub(super) enum Word {
     Private,
     LinkLocal,
     Metadata,
+    Multicast,
+    Reserved,
 }
 
 impl Word {
-    const ALL: [Self; 4] = [Self::Loopback, Self::Private, Self::LinkLocal, Self::Metadata];
+    /// All words: together, every address that is not part of the Internet.
+    pub(super) const ALL: [Self; 6] =
+        [Self::Loopback, Self::Private, Self::LinkLocal, Self::Metadata, Self::Multicast, Self::Reserved];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -30,6 +34,8 @@ impl Word {
             Self::Private => "private",
             Self::LinkLocal => "link-local",
             Self::Metadata => "metadata",
+            Self::Multicast => "multicast",
+            Self::Reserved => "reserved",
         }
     }
 
@@ -69,22 +75,60 @@ impl Word {
             Self::Metadata => {
                 const {
                     &[
-                        // Most clouds, and the credentials of Amazon's containers.
+                        // Most clouds, and the credentials of Amazon's containers and pods.
                         Network::v4([169, 254, 169, 254], 32),
                         Network::v4([169, 254, 170, 2], 32),
+                        Network::v4([169, 254, 170, 23], 32),
                         // Azure's host agent; Alibaba; Oracle, the older one.
                         Network::v4([168, 63, 129, 16], 32),
                         Network::v4([100, 100, 100, 200], 32),
                         Network::v4([192, 0, 0, 192], 32),
-                        // Amazon, Google.
+                        // Amazon, and its pods; Google; Oracle; Akamai; Scaleway.
                         Network::v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254], 128),
+                        Network::v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23], 128),
                         Network::v6([0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254], 128),
+                        Network::v6([0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128),
+                        Network::v6([0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1], 128),
+                        Network::v6([0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42], 128),
                     ]
                 }
             }
+            Self::Multicast => {
+                const { &[Network::v4([224, 0, 0, 0], 4), Network::v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8)] }
+            }
+            Self::Reserved => const { &RESERVED },
         }
     }
 }
+
+/// The networks that IANA has set aside for protocols, documentation, measurements and the future.
+const RESERVED: [Network; 24] = [
+    Network::v4([192, 0, 0, 0], 24),
+    Network::v4([192, 0, 2, 0], 24),
+    Network::v4([192, 88, 99, 0], 24),
+    Network::v4([198, 18, 0, 0], 15),
+    Network::v4([198, 51, 100, 0], 24),
+    Network::v4([203, 0, 113, 0], 24),
+    Network::v4([240, 0, 0, 0], 4),
+    Network::v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),
+    Network::v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),
+    Network::v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
+    // Of IPv6 only 2000::/3 is assigned; the rest is here, save what the other words name.
+    Network::v6([0x100, 0, 0, 0, 0, 0, 0, 0], 8),
+    Network::v6([0x200, 0, 0, 0, 0, 0, 0, 0], 7),
+    Network::v6([0x400, 0, 0, 0, 0, 0, 0, 0], 6),
+    Network::v6([0x800, 0, 0, 0, 0, 0, 0, 0], 5),
+    Network::v6([0x1000, 0, 0, 0, 0, 0, 0, 0], 4),
+    Network::v6([0x4000, 0, 0, 0, 0, 0, 0, 0], 3),
+    Network::v6([0x6000, 0, 0, 0, 0, 0, 0, 0], 3),
+    Network::v6([0x8000, 0, 0, 0, 0, 0, 0, 0], 3),
+    Network::v6([0xa000, 0, 0, 0, 0, 0, 0, 0], 3),
+    Network::v6([0xc000, 0, 0, 0, 0, 0, 0, 0], 3),
+    Network::v6([0xe000, 0, 0, 0, 0, 0, 0, 0], 4),
+    Network::v6([0xf000, 0, 0, 0, 0, 0, 0, 0], 5),
+    Network::v6([0xf800, 0, 0, 0, 0, 0, 0, 0], 6),
+    Network::v6([0xfe00, 0, 0, 0, 0, 0, 0, 0], 9),
+];
 
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -186,6 +230,11 @@ impl Entry {
         Ok(Self { whom: Whom::read(whom)?, ports, text: text.to_owned() })
     }
 
+    /// Makes an entry of a word, at every port.
+    pub(super) fn of(word: Word) -> Self {
+        Self { whom: Whom::Word(word), ports: 0..=u16::MAX, text: word.name().to_owned() }
+    }
+
     pub(super) fn has_port(&self, port: u16) -> bool {
         self.ports.contains(&port)
     }
@@ -209,6 +258,11 @@ impl Entry {
                 Whom::Name(own) => own == name,
                 Whom::Below(end) => name.len() > end.len() && name.ends_with(end.as_str()),
             }
+    }
+
+    /// Whether the entry is a name, or all names below one.
+    pub(super) fn is_name(&self) -> bool {
+        matches!(self.whom, Whom::Name(_) | Whom::Below(_))
     }
 
     /// Whether only an address tells.
@@ -290,6 +344,23 @@ mod tests {
                 ["169.254.169.254", "168.63.129.16", "fd00:ec2::254"],
                 ["169.254.169.253", "::"],
             ),
+            (
+                Word::Metadata,
+                ["169.254.170.23", "fd00:ec2::23", "fd00:42::42"],
+                ["169.254.170.24", "fd00:ec2::24"],
+            ),
+            (Word::Multicast, ["224.0.0.0", "239.255.255.255", "ff02::1"], ["223.255.255.255", "240.0.0.0"]),
+            (
+                Word::Reserved,
+                ["198.18.0.0", "198.19.255.255", "192.0.0.255"],
+                ["198.17.255.255", "198.20.0.0"],
+            ),
+            (Word::Reserved, ["240.0.0.0", "255.255.255.255", "192.0.2.1"], ["239.255.255.255", "192.0.1.0"]),
+            (Word::Reserved, ["198.51.100.7", "203.0.113.7", "192.88.99.1"], ["203.0.114.0", "198.51.101.0"]),
+            (Word::Reserved, ["2001::1", "2001:1ff::1", "2001:db8::1"], ["2001:200::", "2001:db9::"]),
+            (Word::Reserved, ["100::1", "1fff::", "4000::"], ["2000::", "3ffe:ffff::"]),
+            (Word::Reserved, ["3fff:fff::1", "5f00::1", "fe00::1"], ["fe80::1", "64:ff9b::808:808"]),
+            (Word::Reserved, ["e000::", "f7ff::1", "fbff::1"], ["fc00::1", "::ffff:8.8.8.8"]),
         ] {
             for address in inside {
                 assert!(word.has(address.parse().unwrap()), "{word}: {address}");

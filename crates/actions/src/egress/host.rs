@@ -37,6 +37,17 @@ impl Host {
         }
     }
 
+    /// Reads the host of a `Host` header, which may have a port; `None` where it names no host.
+    pub(super) fn of_header(text: &str) -> Option<Self> {
+        let text = text.trim();
+        // The colons of an address in brackets are followed by a bracket, not by a port.
+        let host = match text.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => text,
+        };
+        Self::read(host).ok()
+    }
+
     /// The name that rules see.
     pub(super) fn name(&self) -> Option<&str> {
         match self {

@@ -9,13 +9,20 @@
 //! inwards nor one that changes its mind gets around it, nor does a redirect. A connection that is kept serves the same
 //! host and port only, and the policy stays as long as the process, so what was judged once need not be judged again.
 //!
+//! A redirect from a public address must lead to a public address, unless the operator lifts that: otherwise any target
+//! could direct calls to services that only this machine reaches. And where a host is allowed by its name, a `Host` header
+//! that an action sends has to be allowed as well: one address may serve many hosts.
+//!
 //! `entry` reads what the lists have, `host` reads what the URI has, and `disguise` knows the other forms of an address.
 
 mod disguise;
 mod entry;
 mod host;
 
-use std::{fmt, net::SocketAddr};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+};
 
 pub(crate) use self::host::Host;
 use self::{
@@ -30,13 +37,16 @@ use crate::{
 /// What is refused although no list names it.
 const BUILT_IN: [Word; 2] = [Word::LinkLocal, Word::Metadata];
 
+/// The entry of `lift` that allows redirects from public to other addresses.
+const REDIRECTS_INWARDS: &str = "redirects-inwards";
+
 /// How many refused addresses of a name are told.
 const TOLD: usize = 8;
 
 /// Whom actions may call, as the operator says it.
 ///
-/// An entry is a word (`loopback`, `private`, `link-local`, `metadata`), an address, a network (`10.0.0.0/8`), a host
-/// name, all names below one (`*.example.com`) or `*`; each can end with a port or a range of ports
+/// An entry is a word (`loopback`, `private`, `link-local`, `metadata`, `multicast`, `reserved`), an address, a network
+/// (`10.0.0.0/8`), a host name, all names below one (`*.example.com`) or `*`; each can end with a port or a range of ports
 /// (`db.example.com:5432`, `*:1-1023`, `[fd00::/8]:443`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EgressSettings {
@@ -44,7 +54,7 @@ pub struct EgressSettings {
     pub allow: Vec<String>,
     /// What may not be called, also when `allow` has it.
     pub deny: Vec<String>,
-    /// What is not refused by itself any more: `link-local`, `metadata`.
+    /// Which built-in rules do not apply: `link-local`, `metadata`, `redirects-inwards`.
     pub lift: Vec<String>,
 }
 
@@ -54,6 +64,17 @@ pub(crate) struct Guard {
     allow: Vec<Entry>,
     deny: Vec<Entry>,
     built_in: Vec<Word>,
+    /// Addresses outside the Internet, to which no redirect from a public address may lead; empty where that is lifted.
+    inner: Vec<Entry>,
+}
+
+/// Who chose the host of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChosenBy {
+    /// The action, or a redirect from an address that is not public.
+    Action,
+    /// A redirect from a public address.
+    PublicRedirect,
 }
 
 /// Why something may not be called.
@@ -61,6 +82,7 @@ pub(crate) struct Guard {
 enum Reason<'a> {
     Denied(&'a Entry),
     BuiltIn(Word),
+    Inwards(&'a Entry),
     NotAllowed,
 }
 
@@ -69,6 +91,11 @@ impl fmt::Display for Reason<'_> {
         match self {
             Self::Denied(entry) => write!(f, "egress.deny has {entry}"),
             Self::BuiltIn(word) => write!(f, "it is {word}, which egress.lift does not have"),
+            Self::Inwards(entry) => write!(
+                f,
+                "it is {entry}, where a redirect from a public address may not lead; egress.lift does not have \
+                 {REDIRECTS_INWARDS}"
+            ),
             Self::NotAllowed => f.write_str("egress.allow does not have it"),
         }
     }
@@ -89,8 +116,8 @@ impl Guard {
             let place = built_in.iter().position(|word| word.name() == text);
             if let Some(place) = place {
                 built_in.remove(place);
-            } else if !BUILT_IN.iter().any(|word| word.name() == text) {
-                let why = "allowed: link-local, metadata".to_owned();
+            } else if text != REDIRECTS_INWARDS && !BUILT_IN.iter().any(|word| word.name() == text) {
+                let why = format!("allowed: link-local, metadata, {REDIRECTS_INWARDS}");
                 return Err(SettingsError::Egress { setting: "egress.lift", text: text.clone(), why });
             }
         }
@@ -98,7 +125,58 @@ impl Guard {
             allow: list("egress.allow", &settings.allow)?,
             deny: list("egress.deny", &settings.deny)?,
             built_in,
+            inner: if settings.lift.iter().any(|text| text == REDIRECTS_INWARDS) {
+                Vec::new()
+            } else {
+                Word::ALL.map(Entry::of).into()
+            },
         })
+    }
+
+    /// Replaces the addresses that count as outside the Internet: tests have no public address.
+    #[cfg(test)]
+    pub(crate) fn with_inner(self, inner: &[&str]) -> Self {
+        Self { inner: inner.iter().map(|text| Entry::read(text).unwrap()).collect(), ..self }
+    }
+
+    /// Returns who chooses the next host when this address redirects.
+    pub(crate) fn redirects_as(&self, address: IpAddr) -> ChosenBy {
+        let is_inner = |entry: &Entry| own_forms(address).iter().any(|form| entry.has_address(*form, 0));
+        if self.inner.is_empty() || self.inner.iter().any(is_inner) {
+            ChosenBy::Action
+        } else {
+            ChosenBy::PublicRedirect
+        }
+    }
+
+    /// Judges the `Host` header of an action. Where its URI's host is allowed by name, the header's has to be as well.
+    pub(crate) fn admit_header(&self, host: &Host, port: u16, given: &str) -> Result<(), Fault> {
+        if self.allow.is_empty() && self.deny.is_empty() {
+            return Ok(());
+        }
+        let refuse = |why: &str| {
+            let given = given.escape_debug();
+            let cause = format!("calls to {host} with the header Host '{given}' are not allowed: {why}");
+            Err(Fault::new(Kind::ConnectFailure, cause))
+        };
+        let Some(other) = Host::of_header(given) else {
+            return refuse("it is neither a host nor a host and a port");
+        };
+        if other == *host || (other.name().is_some() && other.name() == host.name()) {
+            return Ok(());
+        }
+        let has = |entry: &Entry, host: &Host| match host {
+            Host::Address(address) => entry.has_address(*address, port),
+            Host::Name(_) => host.name().is_some_and(|name| entry.has_name(name, port)),
+        };
+        if let Some(entry) = self.deny.iter().find(|entry| has(entry, &other)) {
+            return refuse(&Reason::Denied(entry).to_string());
+        }
+        let is_by_name = self.allow.iter().any(|entry| entry.is_name() && has(entry, host));
+        match is_by_name && !self.allow.iter().any(|entry| has(entry, &other)) {
+            true => refuse(&Reason::NotAllowed.to_string()),
+            false => Ok(()),
+        }
     }
 
     /// Judges a host by its name alone, before it is resolved: a name that is refused anyway is not asked for, because
@@ -123,11 +201,12 @@ impl Guard {
         &self,
         host: &Host,
         addresses: Vec<SocketAddr>,
+        chosen_by: ChosenBy,
     ) -> Result<Vec<SocketAddr>, Fault> {
         let mut reasons = Vec::new();
         let mut permitted = Vec::with_capacity(addresses.len());
         for address in addresses {
-            match self.judge(host, address) {
+            match self.judge(host, address, chosen_by) {
                 None => permitted.push(address),
                 Some(reason) => reasons.push((address, reason)),
             }
@@ -142,7 +221,7 @@ impl Guard {
         Err(refused(host, &told.collect::<Vec<_>>().join("; ")))
     }
 
-    fn judge(&self, host: &Host, address: SocketAddr) -> Option<Reason<'_>> {
+    fn judge(&self, host: &Host, address: SocketAddr, chosen_by: ChosenBy) -> Option<Reason<'_>> {
         let port = address.port();
         let forms = forms(address.ip());
         let denies = |entry: &&Entry| {
@@ -154,6 +233,10 @@ impl Guard {
         }
         if let Some(word) = self.built_in.iter().find(|word| forms.iter().any(|form| word.has(*form))) {
             return Some(Reason::BuiltIn(*word));
+        }
+        let is_there = |entry: &&Entry| forms.iter().any(|form| entry.has_address(*form, port));
+        if let (ChosenBy::PublicRedirect, Some(entry)) = (chosen_by, self.inner.iter().find(is_there)) {
+            return Some(Reason::Inwards(entry));
         }
         let allows = |entry: &Entry| {
             own_forms(address.ip()).iter().any(|form| entry.has_address(*form, port))
@@ -181,7 +264,8 @@ mod tests {
         let host = Host::read(host).unwrap();
         let addresses = addresses.iter().map(|text| text.parse::<SocketAddr>().unwrap()).collect::<Vec<_>>();
         let port = addresses[0].port();
-        let ended = guard.admit(&host, port).and_then(|()| guard.permitted(&host, addresses));
+        let ended =
+            guard.admit(&host, port).and_then(|()| guard.permitted(&host, addresses, ChosenBy::Action));
         ended.map(|found| found.iter().map(ToString::to_string).collect()).map_err(|fault| fault.to_string())
     }
 
@@ -202,6 +286,9 @@ mod tests {
             "192.0.0.192",
             "fd00:ec2::254",
             "fd20:ce::254",
+            "169.254.170.23",
+            "fd00:ec2::23",
+            "64:ff9b:1:0:a9:fea9:fe00:0",
             "fe80::1",
             "febf::1",
         ] {
@@ -290,6 +377,86 @@ mod tests {
     }
 
     #[test]
+    fn redirects_of_public_addresses_lead_to_public_ones_only() {
+        let usual = guard(&[], &[], &[]).unwrap();
+        for (address, redirects_as) in [
+            ("8.8.8.8", ChosenBy::PublicRedirect),
+            ("2a00::1", ChosenBy::PublicRedirect),
+            ("::ffff:8.8.8.8", ChosenBy::PublicRedirect),
+            ("64:ff9b::10.0.0.1", ChosenBy::PublicRedirect),
+            ("2a00::5efe:10.0.0.1", ChosenBy::PublicRedirect),
+            ("10.0.0.1", ChosenBy::Action),
+            ("::ffff:127.0.0.1", ChosenBy::Action),
+            ("fe80::1", ChosenBy::Action),
+        ] {
+            assert_eq!(usual.redirects_as(address.parse().unwrap()), redirects_as, "{address}");
+        }
+        let led = |guard: &Guard, address: &str| {
+            let host = Host::read("a.example").unwrap();
+            let address = SocketAddr::new(address.parse().unwrap(), 80);
+            guard.permitted(&host, vec![address], ChosenBy::PublicRedirect).map_err(|fault| fault.to_string())
+        };
+        for (address, word) in [
+            ("127.0.0.1", "loopback"),
+            ("10.0.0.1", "private"),
+            ("64:ff9b::10.0.0.1", "private"),
+            ("fd00::1", "private"),
+            ("198.18.0.1", "reserved"),
+            ("224.0.0.1", "multicast"),
+        ] {
+            let refused = led(&usual, address).unwrap_err();
+            let address: IpAddr = address.parse().unwrap();
+            let says = format!(
+                "its address {address}: it is {word}, where a redirect from a public address may not lead; egress.lift does \
+                 not have redirects-inwards)"
+            );
+            assert!(refused.ends_with(&says), "{refused}");
+        }
+        assert!(led(&usual, "169.254.169.254").unwrap_err().contains("it is link-local, which egress.lift"));
+        assert!(led(&usual, "8.8.8.8").is_ok());
+        let lifted = guard(&[], &[], &["redirects-inwards"]).unwrap();
+        assert!(led(&lifted, "10.0.0.1").is_ok());
+        assert_eq!(lifted.redirects_as("8.8.8.8".parse().unwrap()), ChosenBy::Action);
+    }
+
+    #[test]
+    fn the_host_of_a_header_is_judged_where_the_host_is_allowed_by_name() {
+        let admit = |guard: &Guard, host: &str, given: &str| {
+            let ended = guard.admit_header(&Host::read(host).unwrap(), 443, given);
+            ended.map_err(|fault| fault.to_string())
+        };
+        let by_name =
+            guard(&["front.example", "*.good.example:443", "10.0.0.0/8"], &["bad.good.example"], &[])
+                .unwrap();
+        for (host, given) in [
+            ("front.example", "front.example"),
+            ("front.example", "Front.Example.:443"),
+            ("front.example", "a.good.example"),
+            ("front.example", "10.1.2.3:80"),
+            ("10.0.0.1", "anything.example"),
+            ("inner.example", "anything.example"),
+        ] {
+            assert_eq!(admit(&by_name, host, given), Ok(()), "{host} {given}");
+        }
+        for (host, given, says) in [
+            ("front.example", "internal.secret", "egress.allow does not have it"),
+            ("front.example", "8.8.8.8", "egress.allow does not have it"),
+            ("front.example", "", "it is neither a host nor a host and a port"),
+            ("front.example", "a.good.example/x", "it is neither a host nor a host and a port"),
+            ("front.example", "a.good.example, b", "it is neither a host nor a host and a port"),
+            ("front.example", "BAD.good.example", "egress.deny has bad.good.example"),
+            ("10.0.0.1", "bad.good.example", "egress.deny has bad.good.example"),
+        ] {
+            let refused = admit(&by_name, host, given).unwrap_err();
+            assert!(refused.contains("with the header Host '") && refused.contains(says), "{refused}");
+        }
+        let open = guard(&[], &[], &[]).unwrap();
+        assert_eq!(admit(&open, "front.example", "internal.secret"), Ok(()));
+        let only_addresses = guard(&["10.0.0.0/8"], &[], &[]).unwrap();
+        assert_eq!(admit(&only_addresses, "inner.example", "app.internal"), Ok(()));
+    }
+
+    #[test]
     fn names_that_are_refused_anyway_are_not_resolved() {
         let by_name = guard(&["*.good.example:443"], &[], &[]).unwrap();
         let admit = |guard: &Guard, host: &str, port| guard.admit(&Host::read(host).unwrap(), port);
@@ -317,7 +484,12 @@ mod tests {
         for (allow, deny, lift, says) in [
             ("10.0.0.0/33", "", "", "egress.allow: \"10.0.0.0/33\" cannot be used: "),
             ("", "10.0.0.0/33", "", "egress.deny: \"10.0.0.0/33\" cannot be used: "),
-            ("", "", "private", "egress.lift: \"private\" cannot be used: allowed: link-local, metadata"),
+            (
+                "",
+                "",
+                "private",
+                "egress.lift: \"private\" cannot be used: allowed: link-local, metadata, redirects-inwards",
+            ),
         ] {
             let list = |text: &'static str| if text.is_empty() { vec![] } else { vec![text] };
             let error = guard(&list(allow), &list(deny), &list(lift)).unwrap_err().to_string();

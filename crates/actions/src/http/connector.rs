@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     deadline::within,
-    egress::Host,
+    egress::{ChosenBy, Host},
     fault::{Fault, Kind, seconds},
 };
 
@@ -35,23 +35,24 @@ impl Connector {
         Self(Arc::new(Shared { dialer, tls: TlsConnector::from(Arc::new(tls)), tls_timeout }))
     }
 
-    /// A connection to the host of a URI.
-    pub(crate) async fn connect(&self, uri: &Uri) -> Result<Stream, Fault> {
-        self.0.connect(uri).await
+    /// Connects to the host of a URI; also returns who chooses the next host when that one redirects.
+    pub(crate) async fn connect(&self, uri: &Uri, chosen_by: ChosenBy) -> Result<(Stream, ChosenBy), Fault> {
+        self.0.connect(uri, chosen_by).await
     }
 }
 
 impl Shared {
-    async fn connect(&self, uri: &Uri) -> Result<Stream, Fault> {
+    async fn connect(&self, uri: &Uri, chosen_by: ChosenBy) -> Result<(Stream, ChosenBy), Fault> {
         let host = Host::read(uri::host(uri))?;
-        let tcp = self.dialer.dial(&host, uri::port(uri)).await?;
+        let (tcp, redirects_as) = self.dialer.dial(&host, uri::port(uri), chosen_by).await?;
         if !uri::is_https(uri) {
-            return Ok(Stream::plain(tcp));
+            return Ok((Stream::plain(tcp), redirects_as));
         }
-        within(self.tls_timeout, self.secure(host, tcp)).await.unwrap_or_else(|_| {
+        let secured = within(self.tls_timeout, self.secure(host, tcp)).await.unwrap_or_else(|_| {
             let cause = format!("the TLS handshake did not end within {}", seconds(self.tls_timeout));
             Err(Fault::new(Kind::SecureChannelFailure, cause))
-        })
+        });
+        Ok((secured?, redirects_as))
     }
 
     async fn secure(&self, host: Host, tcp: TcpStream) -> Result<Stream, Fault> {

@@ -24,7 +24,7 @@ use tokio::{
 
 use crate::{
     deadline::within,
-    egress::{Guard, Host},
+    egress::{ChosenBy, Guard, Host},
     fault::{Fault, Kind, root_cause, seconds},
     resolver::Resolver,
     settings::{ActionSettings, SettingsError},
@@ -75,14 +75,30 @@ impl Dialer {
         self.short_of_room.load(Ordering::Relaxed)
     }
 
-    /// A connection to a host, if it may be called.
-    pub(crate) async fn dial(&self, host: &Host, port: u16) -> Result<TcpStream, Fault> {
+    /// Replaces the guard.
+    #[cfg(test)]
+    pub(crate) fn with_guard(self, guard: Guard) -> Self {
+        Self { guard, ..self }
+    }
+
+    /// Returns the rules of what may be called.
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Connects to a host that may be called; also returns who chooses the next host when that one redirects.
+    pub(crate) async fn dial(
+        &self,
+        host: &Host,
+        port: u16,
+        chosen_by: ChosenBy,
+    ) -> Result<(TcpStream, ChosenBy), Fault> {
         self.guard.admit(host, port)?;
         let addresses = match host {
             Host::Address(address) => vec![SocketAddr::new(*address, port)],
             Host::Name(name) => self.resolve(&name.written, port).await?,
         };
-        let mut addresses = self.guard.permitted(host, addresses)?;
+        let mut addresses = self.guard.permitted(host, addresses, chosen_by)?;
         addresses.truncate(ADDRESSES);
         let until = Instant::now() + self.connect_timeout;
         let opened = open(&addresses, until, &self.short_of_room);
@@ -93,7 +109,10 @@ impl Dialer {
         // A request is written in one go; waiting for more to send would only delay it. If it cannot be set, the
         // connection still works.
         let _ = tcp.set_nodelay(true);
-        Ok(tcp)
+        // A peer without an address has hung up.
+        let redirects_as =
+            tcp.peer_addr().map_or(ChosenBy::PublicRedirect, |peer| self.guard.redirects_as(peer.ip()));
+        Ok((tcp, redirects_as))
     }
 
     /// The addresses of a name.

@@ -24,6 +24,7 @@ use super::{
     pool::{Key, Pool},
     stream::Stream,
 };
+use crate::egress::ChosenBy;
 
 /// See the module.
 pub(super) struct Link {
@@ -31,6 +32,8 @@ pub(super) struct Link {
     pub(super) key: Key,
     /// Whether it has carried a call before.
     pub(super) is_used: bool,
+    /// Who chooses the next host when an answer on this connection redirects.
+    pub(super) redirects_as: ChosenBy,
     sender: SendRequest<Full<Bytes>>,
     /// `None` once it has ended. Whoever waits for something from it hears so because it is gone.
     connection: Option<Connection<Stream, Full<Bytes>>>,
@@ -45,9 +48,14 @@ pub(super) struct Failure {
 
 impl Link {
     /// A link over a connection that has just been made.
-    pub(super) async fn open(builder: &Builder, key: Key, stream: Stream) -> hyper::Result<Self> {
+    pub(super) async fn open(
+        builder: &Builder,
+        key: Key,
+        stream: Stream,
+        redirects_as: ChosenBy,
+    ) -> hyper::Result<Self> {
         let (sender, connection) = builder.handshake(stream).await?;
-        let mut link = Self { key, is_used: false, sender, connection: Some(connection) };
+        let mut link = Self { key, is_used: false, redirects_as, sender, connection: Some(connection) };
         link.notice()?;
         Ok(link)
     }

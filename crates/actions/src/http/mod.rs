@@ -7,6 +7,8 @@ mod answer;
 mod clients;
 pub(crate) mod connector;
 pub(crate) mod dialer;
+#[cfg(test)]
+mod inwards;
 mod link;
 pub(crate) mod message;
 mod pool;
@@ -29,6 +31,7 @@ use model::{
 use self::{clients::Clients, dialer::Dialer, pool::Answer, redirect::Hop, request::Own};
 use crate::{
     deadline::within,
+    egress::{ChosenBy, Host},
     fault::{Fault, Kind, seconds},
     oauth::{Applicant, Token, Tokens},
     order::Order,
@@ -41,6 +44,7 @@ const DRAINED: u64 = 64 * 1024;
 /// Makes HTTP calls, and keeps their connections.
 pub(crate) struct Http {
     clients: Clients,
+    dialer: Arc<Dialer>,
     tokens: Tokens,
     user_agent: HeaderValue,
     settings: Arc<ActionSettings>,
@@ -110,7 +114,8 @@ impl Http {
         let tokens = Tokens::new(settings.oauth.clone(), Arc::clone(&clock))?;
         let settings = Arc::new(settings);
         let clients = Clients::new(Arc::clone(&settings), Arc::clone(dialer))?;
-        Ok(Self { clients, tokens, user_agent, settings, clock })
+        let dialer = Arc::clone(dialer);
+        Ok(Self { clients, dialer, tokens, user_agent, settings, clock })
     }
 
     /// One attempt.
@@ -148,7 +153,7 @@ impl Http {
         request::mark(request.headers_mut(), 0);
         let mut progress = Progress::new(request.uri().clone());
         let exchange = async {
-            let Answer { head, body } = self.clients.nobody().ask(request).await?;
+            let Answer { head, body, .. } = self.clients.nobody().ask(request, ChosenBy::Action).await?;
             progress.status = Some(head.status);
             let body = answer::read(body, &limits, &mut progress).await?;
             Ok((head, body))
@@ -187,7 +192,7 @@ impl Http {
                 *progress = Progress::new(hop.uri.clone());
                 continue;
             }
-            let Some(next) = hop.follow(answer.head.status, &answer.head.headers)? else {
+            let Some(mut next) = hop.follow(answer.head.status, &answer.head.headers)? else {
                 return self.read(answer, progress).await;
             };
             if redirects == self.settings.max_redirects {
@@ -195,6 +200,9 @@ impl Http {
                 return Err(Fault::too_many_redirects(cause));
             }
             redirects += 1;
+            if answer.redirects_as == ChosenBy::PublicRedirect {
+                next.chosen_by = ChosenBy::PublicRedirect;
+            }
             answer::drain(answer.body, DRAINED).await;
             *progress = Progress::new(next.uri.clone());
             hop = next;
@@ -229,6 +237,7 @@ impl Http {
             clock: &*self.clock,
         };
         let built = request::build(order, request, hop, &own)?;
+        self.admit_host(&built)?;
         if request.authentication.is_some() {
             progress.credential = built.headers().get(header::AUTHORIZATION).cloned();
         }
@@ -236,14 +245,21 @@ impl Http {
             // To another host a redirect takes nobody's certificate.
             Some(HttpAuthentication::ClientCertificate { pfx, password, thumbprint, .. }) if hop.trusted => {
                 let owner = self.clients.owner(thumbprint, pfx, password).await?;
-                owner.ask(built).await
+                owner.ask(built, hop.chosen_by).await
             }
-            _ => self.clients.nobody().ask(built).await,
+            _ => self.clients.nobody().ask(built, hop.chosen_by).await,
         }
     }
 
+    /// Judges the `Host` header of a request, where the action gives one.
+    fn admit_host(&self, request: &Request<Full<Bytes>>) -> Result<(), Fault> {
+        let Some(given) = request.headers().get(header::HOST) else { return Ok(()) };
+        let (host, port) = (Host::read(uri::host(request.uri()))?, uri::port(request.uri()));
+        self.dialer.guard().admit_header(&host, port, &String::from_utf8_lossy(given.as_bytes()))
+    }
+
     async fn read(&self, answer: Answer, progress: &mut Progress) -> Result<Outcome, Fault> {
-        let Answer { head, body } = answer;
+        let Answer { head, body, .. } = answer;
         let body = answer::read(body, &self.limits(), progress).await?;
         let mut outcome = message::answered(uri::host(&progress.uri), &head, &body);
         if let Some(credential) = &progress.credential {

@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     deadline::within,
+    egress::ChosenBy,
     fault::{Fault, Kind, seconds},
     settings::ActionSettings,
 };
@@ -79,6 +80,8 @@ struct Rest {
 pub(super) struct Answer {
     pub(super) head: Parts,
     pub(super) body: Body,
+    /// Who chooses the next host when this answer redirects.
+    pub(super) redirects_as: ChosenBy,
 }
 
 impl Pool {
@@ -93,14 +96,18 @@ impl Pool {
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub(super) async fn ask(&self, mut request: Request<Full<Bytes>>) -> Result<Answer, Fault> {
+    pub(super) async fn ask(
+        &self,
+        mut request: Request<Full<Bytes>>,
+        chosen_by: ChosenBy,
+    ) -> Result<Answer, Fault> {
         let settings = &*self.0.settings;
         let destination = address(&mut request);
         loop {
-            let mut link = match self.take(&destination) {
+            let mut link = match self.take(&destination, chosen_by) {
                 Some(link) => link,
                 // Most calls do without, and need no room for all that it takes.
-                None => Box::pin(self.connect(&destination)).await?,
+                None => Box::pin(self.connect(&destination, chosen_by)).await?,
             };
             // The time runs from the connection on; until then others run. A limit that the whole call keeps anyway
             // needs no timer.
@@ -113,7 +120,8 @@ impl Pool {
             let failure = match answered {
                 Ok(answer) => {
                     let (head, incoming) = answer.into_parts();
-                    return Ok(Answer { head, body: Body::new(incoming, link, self.clone()) });
+                    let redirects_as = link.redirects_as;
+                    return Ok(Answer { head, body: Body::new(incoming, link, self.clone()), redirects_as });
                 }
                 Err(failure) => failure,
             };
@@ -125,11 +133,19 @@ impl Pool {
         }
     }
 
-    /// A link that was kept and can be used.
-    fn take(&self, destination: &Uri) -> Option<Box<Link>> {
+    /// Takes a kept connection that can be used. After a redirect from a public address only one to a public address.
+    fn take(&self, destination: &Uri, chosen_by: ChosenBy) -> Option<Box<Link>> {
         let authority = authority(destination);
         loop {
-            let rest = self.0.idle().hosts(is_https(destination)).get_mut(&*authority)?.pop()?;
+            let rest = {
+                let mut idle = self.0.idle();
+                let kept = idle.hosts(is_https(destination)).get_mut(&*authority)?;
+                if chosen_by == ChosenBy::PublicRedirect && kept.last()?.link.redirects_as == ChosenBy::Action
+                {
+                    return None;
+                }
+                kept.pop()?
+            };
             if rest.is_over(Instant::now(), self.0.settings.idle_timeout) {
                 // Those below have been there for longer, and are the sweeper's.
                 rest.link.close();
@@ -142,10 +158,10 @@ impl Pool {
         }
     }
 
-    async fn connect(&self, destination: &Uri) -> Result<Box<Link>, Fault> {
-        let stream = self.0.connector.connect(destination).await?;
+    async fn connect(&self, destination: &Uri, chosen_by: ChosenBy) -> Result<Box<Link>, Fault> {
+        let (stream, redirects_as) = self.0.connector.connect(destination, chosen_by).await?;
         let key = Key { is_https: is_https(destination), authority: authority(destination).into() };
-        let opened = Link::open(&self.0.builder, key, stream).await;
+        let opened = Link::open(&self.0.builder, key, stream, redirects_as).await;
         let link = opened.map_err(|error| Fault::of_exchange(&error, &self.0.settings))?;
         Ok(Box::new(link))
     }

@@ -2,12 +2,14 @@
 //!
 //! Up to a limit that the caller counts, `Location` is followed for 301, 302, 303, 307 and 308. The method becomes GET
 //! after 303, and after 301 and 302 when it was POST, as browsers and the old service's client do it. From https
-//! there is no way to http. To another host go no credentials, nor any header that might be one.
+//! there is no way to http, and from a public address none inwards (`egress`). Credentials, and headers that might be
+//! one, are not sent to another host.
 
 use ::http::{HeaderMap, Method, StatusCode, Uri, header};
 use model::action::HttpRequest;
 
 use super::{request, uri};
+use crate::egress::ChosenBy;
 use crate::fault::{Fault, Kind};
 
 /// One request on the way of an attempt.
@@ -20,6 +22,8 @@ pub(crate) struct Hop {
     pub(crate) trusted: bool,
     /// User and password of the action's URI.
     pub(crate) credentials: Option<(String, String)>,
+    /// Who chose the host. After a redirect from a public address this stays so for all further redirects.
+    pub(crate) chosen_by: ChosenBy,
 }
 
 impl Hop {
@@ -28,7 +32,14 @@ impl Hop {
         let destination = uri::read(&request.uri)?;
         let method = request::method(&request.method)?;
         let credentials = destination.credentials;
-        Ok(Self { uri: destination.uri, method, with_body: true, trusted: true, credentials })
+        Ok(Self {
+            uri: destination.uri,
+            method,
+            with_body: true,
+            trusted: true,
+            credentials,
+            chosen_by: ChosenBy::Action,
+        })
     }
 
     /// Where an answer sends us; `None` if it is the answer.
@@ -54,6 +65,7 @@ impl Hop {
             with_body: self.with_body && !becomes_get,
             trusted: self.trusted && same_host(&self.uri, &uri),
             credentials: self.credentials.clone(),
+            chosen_by: self.chosen_by,
             uri,
         }))
     }
@@ -78,6 +90,7 @@ mod tests {
             with_body: true,
             trusted: true,
             credentials: None,
+            chosen_by: ChosenBy::Action,
         }
     }
 

@@ -228,6 +228,63 @@ async fn names_that_are_refused_by_name_are_not_even_resolved() {
 }
 
 #[tokio::test]
+async fn a_shared_front_reaches_no_other_host_than_those_allowed() {
+    let names = Names::new(|_, _| &["127.0.0.1"]);
+    let egress = EgressSettings {
+        allow: vec!["front.example".into(), "*.shop.example".into()],
+        ..EgressSettings::default()
+    };
+    let server = Server::start(|_| ok("")).await;
+    let actions = actions(ActionSettings { egress, ..denying(&names, &[]) });
+    let outcome =
+        attempt(&actions, with_headers(to("front.example", &server), &[("Host", "internal.secret")])).await;
+    assert_failed(
+        &outcome,
+        "(calls to 'front.example' with the header Host 'internal.secret' are not allowed: egress.allow does not have it)",
+    );
+    assert!(names.asked().is_empty() && server.requests().is_empty());
+    for given in ["FRONT.example", "api.shop.example:8443"] {
+        let outcome = attempt(&actions, with_headers(to("front.example", &server), &[("Host", given)])).await;
+        assert!(outcome.success, "{}", outcome.message);
+    }
+    assert_eq!(server.requests()[1].header("host"), ["api.shop.example:8443"], "it goes out as written");
+}
+
+#[tokio::test]
+async fn a_server_that_calls_the_internet_only_reaches_nothing_else() {
+    let names = Names::new(|name, _| match name {
+        "benchmark.example" => &["198.18.0.1"],
+        "protocol.example" => &["192.0.0.8"],
+        "future.example" => &["240.0.0.1", "255.255.255.255"],
+        "many.example" => &["224.0.0.1", "ff02::1"],
+        "documented.example" => &["203.0.113.1", "2001:db8::1"],
+        "translated.example" => &["64:ff9b:1:a00:0:100::"],
+        _ => &["fd00:ec2::23"],
+    });
+    let actions = actions(denying(&names, &["loopback", "private", "multicast", "reserved"]));
+    for (name, says) in [
+        ("benchmark.example", "its address 198.18.0.1: egress.deny has reserved)"),
+        ("protocol.example", "its address 192.0.0.8: egress.deny has reserved)"),
+        (
+            "future.example",
+            "240.0.0.1: egress.deny has reserved; its address 255.255.255.255: egress.deny has reserved)",
+        ),
+        (
+            "many.example",
+            "224.0.0.1: egress.deny has multicast; its address ff02::1: egress.deny has multicast)",
+        ),
+        (
+            "documented.example",
+            "203.0.113.1: egress.deny has reserved; its address 2001:db8::1: egress.deny has reserved)",
+        ),
+        ("translated.example", "its address 64:ff9b:1:a00:0:100::: egress.deny has private)"),
+        ("pods.example", "its address fd00:ec2::23: egress.deny has private)"),
+    ] {
+        assert_failed(&attempt(&actions, get(format!("http://{name}/"))).await, says);
+    }
+}
+
+#[tokio::test]
 async fn every_kind_of_action_is_judged() {
     let names = Names::new(|_, _| &["10.1.2.3"]);
     let endpoint = |scheme: &str| format!("{scheme}://inner.example:1");

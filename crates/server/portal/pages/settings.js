@@ -63,13 +63,14 @@ function reach({ allow, deny, lift }) {
   const refused = [
     !lifted.has('link-local') && 'link-local addresses',
     !lifted.has('metadata') && 'the metadata addresses of clouds',
+    !lifted.has('redirects-inwards') && 'redirects from public to other addresses',
   ].filter(Boolean);
   const entries = (list) => h('code', { class: 'breakable' }, list.join(', '));
   return facts(
     [
       ['Allowed', allow.length ? entries(allow) : 'everything that is not refused'],
       ['Refused', deny.length ? entries(deny) : 'nothing by the operator'],
-      refused.length && ['Always refused', refused.join(' and ')],
+      refused.length && ['Always refused', new Intl.ListFormat('en').format(refused)],
     ].filter(Boolean),
   );
 }

@@ -25,6 +25,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::refused;
 use crate::{
+    egress::ChosenBy,
     fault::{Fault, Kind},
     http::connector::Connector,
     service_bus::{Failure, Login, signature},
@@ -84,7 +85,7 @@ impl Link {
         to: &Destination,
         clock: &dyn Clock,
     ) -> Result<(Self, Hold), Failure> {
-        let stream = connector.connect(&guarded(&to.endpoint)?).await?;
+        let (stream, _) = connector.connect(&guarded(&to.endpoint)?, ChosenBy::Action).await?;
         let profile = match (&to.key, to.login) {
             (Some(key), Login::Plain) => SaslProfile::from((key.name.as_str(), key.key.expose())),
             _ => SaslProfile::Anonymous,

@@ -222,7 +222,7 @@ fn what_was_due_while_the_collection_was_off_is_skipped_in_one_entry() {
 fn a_job_that_runs_once_runs_when_its_collection_is_on_again() {
     let resumed = at("2027-01-05T04:30:00Z");
     let skipped =
-        (Fate::Skipped, Some(Reason::CollectionDisabled), "00:00".to_owned(), "00:00".to_owned(), 1);
+        [(Fate::Skipped, Some(Reason::CollectionDisabled), "00:00".to_owned(), "00:00".to_owned(), 1)];
     for catch_up in [CatchUp::None, CatchUp::Last, CatchUp::All { max: 5 }] {
         for (overlap, now) in [
             (Overlap::Allow, "2027-01-05T04:30:00Z"),

@@ -4,7 +4,7 @@ mod running;
 
 use std::fs::File;
 use std::io::{PipeReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -120,4 +120,31 @@ fn whoever_reads_misses_nothing() {
     let text = std::fs::read_to_string(&path).expect("a text");
     assert_eq!(occurrences(&text), JOBS);
     assert!(text.trim_end().ends_with("stopped all_ended=true"), "{text}");
+}
+
+#[test]
+fn what_a_target_answers_forges_no_line() {
+    let target = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let address = target.local_addr().expect("bound");
+    thread::spawn(move || {
+        for stream in target.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head);
+            let body = "x\r\n2026-11-19T00:00:00Z  INFO server: forged\n";
+            let head =
+                format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    let data = tempfile::tempdir().expect("a folder");
+    let path = data.path().join("log");
+    let server = Server::start_logging(data.path(), SETTINGS, File::create(&path).expect("a file").into());
+    assert_eq!(server.call("PUT", COLLECTION, Some(&json!({}))).0, 201);
+    assert_eq!(server.call("PUT", &job_path("forger"), Some(&job(address, &json!({})))).0, 201);
+    until("it ran", || ledger(&server).len() == 1);
+    assert!(server.terminate().success());
+    let text = std::fs::read_to_string(&path).expect("a text");
+    assert!(text.contains("INFO server: forged"), "the message is there: {text}");
+    assert!(!text.lines().any(|line| line.starts_with("2026-11-19T00:00:00Z")), "{text}");
 }

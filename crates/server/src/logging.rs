@@ -7,6 +7,7 @@
 //! What is in the buffer is written before the process ends, also where it ends with an error or by a panic, as long as
 //! somebody takes it. A process that is killed loses it: mostly nothing, because the thread does not wait for more.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _, Write};
 use std::panic::PanicHookInfo;
@@ -92,13 +93,31 @@ struct Line(Arc<Buffer>);
 
 impl Write for Line {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.push(line);
+        self.0.push(&in_one_line(line));
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Escapes the line breaks within an event: a target could forge lines of the log with what it answers.
+fn in_one_line(event: &[u8]) -> Cow<'_, [u8]> {
+    let text = event.strip_suffix(b"\n").unwrap_or(event);
+    if !text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        return event.into();
+    }
+    let mut line = Vec::with_capacity(event.len() + 16);
+    for byte in text {
+        match byte {
+            b'\n' => line.extend(b"\\n"),
+            b'\r' => line.extend(b"\\r"),
+            other => line.push(*other),
+        }
+    }
+    line.push(b'\n');
+    line.into()
 }
 
 /// Lines that wait to be written.
@@ -197,6 +216,18 @@ mod tests {
 
     fn texts(taken: &VecDeque<Box<[u8]>>) -> Vec<String> {
         taken.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect()
+    }
+
+    #[test]
+    fn an_event_is_one_line_whatever_it_says() {
+        for (event, line) in [
+            ("INFO one\n", "INFO one\n"),
+            ("INFO one", "INFO one"),
+            ("INFO a\nINFO forged\r\n\n", "INFO a\\nINFO forged\\r\\n\n"),
+            ("\n", "\n"),
+        ] {
+            assert_eq!(in_one_line(event.as_bytes()), line.as_bytes(), "{event:?}");
+        }
     }
 
     #[test]

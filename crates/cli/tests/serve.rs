@@ -167,3 +167,20 @@ fn the_demo_fills_an_empty_store_once() {
         process.wait().expect("waited for");
     }
 }
+
+#[test]
+fn a_port_that_is_taken_leaves_nothing_behind() {
+    let data = tempfile::tempdir().expect("a folder");
+    let folder = data.path().join("new");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
+    let address = taken.local_addr().expect("bound").to_string();
+    let ended = std::process::Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["serve", "--listen", &address, "--data"])
+        .arg(&folder)
+        .output()
+        .expect("it ran");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    assert!(told.contains(&format!("cannot listen on {address}")), "{told}");
+    assert!(!folder.exists(), "no store and no key are made");
+}

@@ -26,7 +26,7 @@ use crate::signals::{self, Ending};
 use crate::stores::{self, Opened};
 use crate::supervisor::Supervisor;
 use crate::traces::{self, Exporter, Traces};
-use crate::transport::{Bounds, Transport, listen};
+use crate::transport::{Bounds, Transport, UNTAKEN, bind};
 use crate::{VERSION, demo, http};
 
 /// What to do besides serving.
@@ -61,17 +61,19 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     let runner = Arc::new(Actions::new(config.actions()?, clock.clone())?);
     config.node = stores::node_name(&config);
     signals::survive_file_size_limit()?;
-    let Opened { store, clock, source } = stores::open(&config, clock).await?;
-    let listener =
-        listen(config.listen).with_context(|| format!("listen: cannot listen on {}", config.listen))?;
-    let address = listener.local_addr()?;
+    let no_listener = || format!("listen: cannot listen on {}", config.listen);
+    let socket = bind(config.listen).with_context(no_listener)?;
     let watching = match config.metrics.listen.filter(|_| config.metrics.enabled) {
         Some(address) => {
-            let bound = listen(address);
-            Some(bound.with_context(|| format!("metrics.listen: cannot listen on {address}"))?)
+            let no_listener = || format!("metrics.listen: cannot listen on {address}");
+            Some((bind(address).with_context(no_listener)?, no_listener()))
         }
         None => None,
     };
+    let Opened { store, clock, source } = stores::open(&config, clock).await?;
+    let listener = socket.listen(UNTAKEN).with_context(no_listener)?;
+    let address = listener.local_addr()?;
+    let watching = watching.map(|(socket, what)| socket.listen(UNTAKEN).context(what)).transpose()?;
     // The port may have been left to the machine.
     config.listen = address;
 

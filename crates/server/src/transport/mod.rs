@@ -51,20 +51,29 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// How many connections the machine keeps for us until we take them; fewer where it allows only fewer. What finds no room
 /// there tries again after a second, and so comes a second late.
-const UNTAKEN: u32 = 1024;
+pub(crate) const UNTAKEN: u32 = 1024;
 
 /// Listens, with room for many who come at once.
 ///
 /// # Errors
 ///
-/// Where the address is taken, or is not this machine's, or needs other rights.
+/// As [`bind`].
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    bind(address)?.listen(UNTAKEN)
+}
+
+/// Reserves an address without letting connections in: they are refused until [`TcpSocket::listen`].
+///
+/// # Errors
+///
+/// Where the address is taken, or is not this machine's, or needs other rights.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // Elsewhere it would let two programs have the same port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(UNTAKEN)
+    Ok(socket)
 }
 
 /// What connections may do.

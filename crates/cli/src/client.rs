@@ -179,6 +179,17 @@ impl Client {
             let status = answer.status().as_u16();
             let pause = answer.headers().get(header::RETRY_AFTER);
             let pause = pause.and_then(|seconds| seconds.to_str().ok()?.parse::<u64>().ok());
+            if answer.status().is_redirection()
+                && let Some(Ok(other)) = answer.headers().get(header::LOCATION).map(HeaderValue::to_str)
+            {
+                // Following it could take the token to another host.
+                let why = format!(
+                    "{} redirects to {other}, which is not followed. Give the address of the server itself: --server, \
+                     --context or PUNCTUAL_SERVER",
+                    self.address()
+                );
+                return Err(Problem { status, code: None, reasons: vec![why] }.into());
+            }
             let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
             // An answer that breaks off has still told its status.
             let body = body.map(Collected::to_bytes).unwrap_or_default();

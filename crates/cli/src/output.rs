@@ -203,7 +203,8 @@ pub(crate) fn time(value: &Value) -> String {
 pub(crate) fn brief(value: &Value) -> String {
     const LONGEST: usize = 100;
     let words = text(value).split_whitespace().collect::<Vec<_>>().join(" ");
-    truncate_str(&words, LONGEST, "…").into_owned()
+    // First of all: what is left of a sequence that steers terminals would count as no width.
+    truncate_str(&style::harmless(&words), LONGEST, "…").into_owned()
 }
 
 /// A text or a number of the API; a dash where there is none.

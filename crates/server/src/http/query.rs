@@ -44,7 +44,7 @@ impl Query {
                 || known.iter().any(|known| known.eq_ignore_ascii_case(name))
         };
         match self.0.iter().find(|(name, _)| !is_known(name)) {
-            None => Ok(()),
+            None => self.once(),
             Some((name, _)) if known.is_empty() => Err(Problem::bad_request(format!(
                 "The parameter '{name}' means nothing here; allowed: none."
             ))),
@@ -52,6 +52,19 @@ impl Query {
                 "The parameter '{name}' means nothing here; allowed: {}.",
                 known.join(", ")
             ))),
+        }
+    }
+
+    /// Refuses a parameter that is given twice: only one of the values would count.
+    fn once(&self) -> Result<(), Problem> {
+        let twice = |(at, (name, _)): &(usize, &(String, String))| {
+            self.0[..*at].iter().any(|(before, _)| before.eq_ignore_ascii_case(name))
+        };
+        match self.0.iter().enumerate().find(twice) {
+            None => Ok(()),
+            Some((_, (name, _))) => {
+                Err(Problem::bad_request(format!("The parameter '{name}' is given twice; allowed: once.")))
+            }
         }
     }
 

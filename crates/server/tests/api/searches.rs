@@ -124,3 +124,36 @@ async fn what_cannot_be_searched_for_is_refused() {
     let answer = door.call("GET", &format!("/api/jobs?collection={nowhere}"), None).await;
     assert_eq!(answer.status, 404);
 }
+
+/// A misspelt parameter would be a question that was not asked, and a misspelt `dryRun` a change that was not wanted.
+#[tokio::test(start_paused = true)]
+async fn parameters_that_mean_nothing_are_refused_everywhere() {
+    let door = filled().await;
+    let document = door.get("/api/openapi.json").await;
+    // They take anything, or what an issuer adds.
+    let free = ["/api/echo", "/api/session/oidc/callback", "/api/openapi.json", "/api/session"];
+    let mut asked = 0;
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        if !path.starts_with("/api/") || free.contains(&path.as_str()) {
+            continue;
+        }
+        let methods =
+            ["get", "post", "put", "delete"].into_iter().filter(|method| item.get(*method).is_some());
+        for method in methods {
+            let path = path.replace("{name}", "n").replace("{id}", "pt_x");
+            let body = (method == "post" || method == "put").then(|| json!({}));
+            let uri = format!("{path}?nosuch=1");
+            let answer = door.call(&method.to_uppercase(), &uri, body.as_ref()).await;
+            let message = answer.body["error"]["message"].as_str().unwrap_or_default();
+            assert!(
+                answer.status == 400 && message.contains("'nosuch' means nothing here"),
+                "{method} {uri}: {} {message}",
+                answer.status
+            );
+            asked += 1;
+        }
+    }
+    assert!(asked > 20, "{asked}");
+    let twice = door.call("GET", "/api/jobs?top=1&TOP=2", None).await;
+    assert_eq!(twice.body["error"]["message"], "The parameter 'TOP' is given twice; allowed: once.");
+}

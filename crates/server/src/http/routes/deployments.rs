@@ -23,6 +23,7 @@ const DEPLOYMENT: &str = "import";
 const LINES: &str = "application/x-ndjson";
 
 pub(super) async fn import(app: &App, call: &Call) -> Answered {
+    call.query.only(&["subscription", "group", "dryRun", "progress"])?;
     let place = Place {
         subscription: required(call, "subscription")?,
         group: required(call, "group")?,
@@ -163,6 +164,7 @@ fn lines(app: App, plan: Plan) -> Chunks {
 }
 
 pub(super) async fn export(app: &App, call: &Call) -> Answered {
+    call.query.only(&["subscription", "group", "collection"])?;
     let given = |name: &str| call.query.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
     let scope = ExportScope {
         subscription: required(call, "subscription")?,

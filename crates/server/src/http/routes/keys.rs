@@ -23,6 +23,7 @@ pub(super) async fn keys(app: &App, call: &Call) -> Answered {
         app.note(Act::RotateKeys, "/api/keys", &Value::Null).await?;
         return Ok(Answer::json(202, write(&standing)));
     }
+    call.query.only(&[])?;
     Ok(Answer::json(200, write(&app.keys.standing(&*app.store).await?)))
 }
 

@@ -13,6 +13,17 @@ use crate::problem::Problem;
 const LARGEST_PAGE: u64 = 500;
 
 pub(super) async fn ledger(app: &App, call: &Call) -> Answered {
+    call.query.only(&[
+        "from",
+        "to",
+        "state",
+        "subscription",
+        "resourceGroup",
+        "jobCollection",
+        "job",
+        "top",
+        "before",
+    ])?;
     let top = call.query.number("top", 1, LARGEST_PAGE)?.unwrap_or(100);
     let page = app.ledger(&ledger_query(call)?, top as u32).await?;
     let next = page

@@ -95,6 +95,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Export => deployments::export(app, call).await,
         Resource::Nodes => nodes::nodes(app, call).await,
         Resource::Backup => {
+            call.query.only(&[])?;
             app.note(Act::Backup, "", &serde_json::Value::Null).await?;
             let copy = app.store.snapshot(app.clock.clone()).await?;
             let copy = copy

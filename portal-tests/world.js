@@ -24,7 +24,7 @@ const FLAGS = [
   '--disable-quic',
 ];
 /** The longest that a condition may take to come true, in milliseconds: far more than it needs. */
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 
 /** Waits for a condition. */
 async function until(what, condition, patience = PATIENCE) {

@@ -7,6 +7,7 @@ import os
 import targets
 from counterparts import retries, within
 from expect import equal, holds
+from scheduler import PATIENCE
 from verify import is_genuine
 
 SIGNING = ["whsec_" + base64.b64encode(os.urandom(size)).decode() for size in (24, 64)]
@@ -54,10 +55,10 @@ def check_authority_killed(scheduler, target, authority, count):
     before, earlier = authority.questions()[0], len(target.tags("/token"))
     scheduler.spread(names, action)
     third = count // 3
-    holds("authority: a third never ran", within(60, lambda: scheduler.has_begun(names[third])))
+    holds("authority: a third never ran", within(PATIENCE, lambda: scheduler.has_begun(names[third])))
     authority.kill()
     failed = lambda: any(scheduler.failures(names[third::10]))
-    holds("authority: nothing failed without it", within(60, failed))
+    holds("authority: nothing failed without it", within(PATIENCE, failed))
     authority.start()
     entries = scheduler.settled(names)
     equal("authority: states in the ledger", {entry["state"] for entry in entries} - {"ran", "ranLate"}, set())

@@ -22,7 +22,7 @@ from trouble import say
 SECONDS = int(os.environ.get("RESTORE_SECONDS", "24"))
 
 # How long everything that is due may take after a restore.
-PATIENCE = 90
+PATIENCE = 180
 
 # The most faults that are told.
 SHOWN = 12

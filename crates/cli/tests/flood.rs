@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use running::{COLLECTION, Server, job, job_path, ledger, target, until};
@@ -18,8 +18,9 @@ use serde_json::json;
 /// Seconds during which jobs are due, two in each.
 const SECONDS: i64 = 20;
 
-/// How late a job may be called, in seconds. The machine of a test does many other things.
-const LATEST: f64 = 5.0;
+/// How late a job may be called, in seconds, without the stalls of the machine: `engine.late-after`, from which on an
+/// occurrence counts as late.
+const LATEST: f64 = 10.0;
 
 /// The most memory, in KiB: what connections and bodies may take together, and the server itself.
 const MOST_MEMORY: u64 = 600 << 10;
@@ -111,6 +112,31 @@ fn ask(address: SocketAddr, done: &AtomicBool, answered: &AtomicUsize) {
     }
 }
 
+/// How long this machine kept a thread waiting that wanted to run.
+#[derive(Default)]
+struct Stalls {
+    milliseconds: AtomicUsize,
+}
+
+impl Stalls {
+    const REST: Duration = Duration::from_millis(50);
+
+    /// Adds up what naps take longer than they should.
+    #[expect(clippy::disallowed_methods, reason = "it measures the machine")]
+    fn watch(&self, done: &AtomicBool) {
+        while !done.load(Ordering::SeqCst) {
+            let began = Instant::now();
+            thread::sleep(Self::REST);
+            let lost = began.elapsed().saturating_sub(Self::REST).as_millis();
+            self.milliseconds.fetch_add(usize::try_from(lost).unwrap_or(usize::MAX), Ordering::SeqCst);
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.milliseconds.load(Ordering::SeqCst) as f64 / 1000.0
+    }
+}
+
 /// Once at a time of its own.
 fn once(target: SocketAddr, at: Timestamp) -> serde_json::Value {
     job(target, &json!({"startTime": at.to_string()}))
@@ -140,6 +166,7 @@ fn jobs_are_called_on_time_whatever_comes_in() {
     }
 
     let (done, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let stalls = Stalls::default();
     let (large, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let head = format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\nx-slow: ");
     let body = format!(
@@ -182,6 +209,7 @@ fn jobs_are_called_on_time_whatever_comes_in() {
         for _ in 0..4 {
             scope.spawn(|| ask(address, &done, &answered));
         }
+        scope.spawn(|| stalls.watch(&done));
         scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
                 let memory = usize::try_from(server.resident().unwrap_or_default()).unwrap_or(usize::MAX);
@@ -211,11 +239,14 @@ fn jobs_are_called_on_time_whatever_comes_in() {
     let latest = lateness.fold(0.0, f64::max);
     let (answered, most) = (answered.into_inner(), most.into_inner());
     println!(
-        "answered {answered} small requests, refused {} large ones; latest call {latest:.3} s, most memory {} MiB",
+        "answered {answered} small requests, refused {} large ones; latest call {latest:.3} s, stalls of the machine {:.3} s, \
+         most memory {} MiB",
         large.into_inner(),
+        stalls.seconds(),
         most >> 10
     );
-    assert!(latest <= LATEST, "a job was called {latest} s late");
+    let allowed = LATEST + stalls.seconds();
+    assert!(latest <= allowed, "a job was called {latest} s late; {allowed} s are allowed");
     assert!(most as u64 <= MOST_MEMORY, "{most} KiB");
     assert!(answered > 0);
     assert!(server.terminate().success());

@@ -9,7 +9,7 @@ use rexpect::session::{PtySession, spawn_command};
 use session::Session;
 
 /// The longest to wait for anything, in milliseconds: far more than it takes.
-const PATIENCE: u64 = 30_000;
+const PATIENCE: u64 = 120_000;
 
 /// What an answer is ended with, as the Enter key does.
 const ENTER: &str = "\r";

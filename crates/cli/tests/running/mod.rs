@@ -198,13 +198,13 @@ fn answer(stream: TcpStream, calls: &Calls) -> Option<()> {
 /// Waits until something is so; a test that waits for ever says for what.
 #[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
-    for _ in 0..600 {
+    for _ in 0..3600 {
         if so() {
             return;
         }
         thread::sleep(Duration::from_millis(50));
     }
-    panic!("waited half a minute for this: {what}");
+    panic!("waited three minutes for this: {what}");
 }
 
 /// The path of a collection of ours.

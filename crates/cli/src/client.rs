@@ -31,6 +31,9 @@ const LONGEST_PAUSE: u64 = 60;
 /// In bytes: the largest answer that is held in memory. A page of a list is far smaller.
 const LARGEST_ANSWER: usize = 64 << 20;
 
+/// Every answer of the server has it. What comes without is the page of a proxy, or another program's.
+const MARK: &str = "x-ms-request-id";
+
 /// Talks to one server.
 #[derive(Clone)]
 pub(crate) struct Client {
@@ -174,6 +177,14 @@ impl Client {
         loop {
             let answer = self.once(&method, path, body, condition).await?;
             if answer.status().is_success() {
+                if !answer.headers().contains_key(MARK) {
+                    bail!(
+                        "{} answers {}, but not as Punctual does: there is no header {MARK}. Is it the address of the \
+                         server?",
+                        self.address(),
+                        answer.status().as_u16()
+                    );
+                }
                 return Ok(answer);
             }
             let status = answer.status().as_u16();
@@ -226,12 +237,30 @@ impl Client {
             serde_json::from_slice(&bytes)
                 .with_context(|| format!("{} does not answer with JSON: is it Punctual?", self.address()))?
         };
+        if !matches!(body, Value::Null | Value::Object(_)) {
+            bail!("{} does not answer with a JSON object: is it Punctual?", self.address());
+        }
         Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
     }
 
-    /// What is there.
+    /// What is there. That is never nothing.
     pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Answer> {
-        self.ask(Method::GET, path, None, &Condition::Always).await
+        let answer = self.ask(Method::GET, path, None, &Condition::Always).await?;
+        if answer.body.is_null() {
+            bail!("the answer of {} is empty: is it Punctual?", self.address());
+        }
+        Ok(answer)
+    }
+
+    /// The entries of a list that has one page.
+    pub(crate) async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
+        let mut entries = Vec::new();
+        let all = self.each(path, |entry| {
+            entries.push(entry);
+            Ok(Going::On)
+        });
+        all.await?;
+        Ok(entries)
     }
 
     /// Goes through all pages of a list, one entry after the other, until `each` has had enough.

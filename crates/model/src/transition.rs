@@ -332,6 +332,19 @@ pub fn succeed(execution: &Execution, attempt: &Attempt, patience: &Patience) ->
     }
 }
 
+/// Returns what an attempt leads to whose job was deleted meanwhile: what it brought counts, and nothing follows it.
+pub fn settle_deleted(execution: &Execution, attempt: &Attempt, patience: &Patience) -> Settled {
+    if attempt.outcome.success {
+        return succeed(execution, attempt, patience);
+    }
+    let begun = begun(execution, attempt);
+    Settled {
+        history: told(execution, attempt, HistoryStatus::Failed),
+        tally: tally(execution, attempt),
+        then: Then::Done(entry(&begun, Fate::Faulted, Some(Reason::JobDeleted), attempt.ended_at)),
+    }
+}
+
 /// An execution from its first attempt on.
 fn begun(execution: &Execution, attempt: &Attempt) -> Execution {
     Execution { started_at: execution.started_at.or(Some(attempt.started_at)), ..execution.clone() }

@@ -66,7 +66,7 @@ pub enum Settlement {
     Done(Fate),
     /// Another attempt follows, or the error action.
     Again,
-    /// Nothing: it was settled before, its job is gone, or its lease was lost and its successor counts.
+    /// Nothing: it was settled before, or its lease was lost and its successor counts.
     Nothing,
 }
 

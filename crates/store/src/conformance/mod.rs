@@ -114,6 +114,7 @@ macro_rules! conformance {
                 disabling_and_enabling_accounts_for_the_pause,
                 a_replaced_job_counts_anew,
                 deleting_accounts_for_what_was_in_flight,
+                what_a_deleted_job_had_begun_ends_as_it_ends,
                 a_disabled_collection_runs_nothing,
                 a_disabled_collection_stops_retries,
                 a_deleted_collection_takes_its_jobs_along;

@@ -188,7 +188,6 @@ pub async fn what_went_well_counts_beside_what_did_not(backend: &dyn Backend) {
     for (pair, claim) in told.chunks(2).zip(&begun) {
         let fails = claim.job.name == "both" && claim.execution.occurrence.number == 2;
         let expected = match claim.job.name.as_str() {
-            "gone" => Settlement::Nothing,
             _ if fails => Settlement::Again,
             _ if claim.execution.occurrence.number == 1 => Settlement::Done(Fate::RanLate),
             _ => Settlement::Done(Fate::Ran),
@@ -228,7 +227,7 @@ pub async fn a_settlement_tells_what_it_wrote(backend: &dyn Backend) {
     // bad, gone, good, hopeless
     let expected = [
         Settlement::Again,
-        Settlement::Nothing,
+        Settlement::Done(Fate::Faulted),
         Settlement::Done(Fate::Ran),
         Settlement::Done(Fate::Faulted),
     ];

@@ -360,7 +360,7 @@ impl Store for SqliteStore {
     async fn add_execution(&self, execution: Execution) -> Result<()> {
         self.change(move |work| {
             let id = execution.job.0;
-            if jobs::by_id(work.db, id)?.is_some() {
+            if jobs::by_id(work.db, id)?.is_some_and(|job| !job.deleted) {
                 let new = executions::New { execution, ahead: false, claimed: false };
                 executions::insert(work, std::iter::once(&new))?;
                 work.ring = true;

@@ -84,6 +84,17 @@ impl Wait {
     }
 }
 
+/// The items of a lane that wait or are on their way.
+#[derive(Debug)]
+pub(crate) struct Active<'l, C, T, I> {
+    pub(crate) collection: &'l C,
+    pub(crate) target: &'l T,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+    /// The item that goes next, and what it waits for.
+    pub(crate) first: Option<(&'l I, Wait)>,
+}
+
 #[derive(Debug)]
 struct Lane<I> {
     collection: usize,
@@ -300,6 +311,20 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
     /// How many items wait, in the order of [`Wait::ALL`].
     pub(crate) fn waiting(&self) -> [usize; Wait::COUNT] {
         self.waiting
+    }
+
+    /// Returns the lanes in which something waits or is on its way.
+    pub(crate) fn active(&self) -> impl Iterator<Item = Active<'_, C, T, I>> {
+        let lanes = self.lanes.iter().filter(|lane| lane.running > 0 || !lane.items.is_empty());
+        lanes.filter_map(|lane| {
+            Some(Active {
+                collection: &self.collections.rooms.get(lane.collection)?.key,
+                target: &self.targets.rooms.get(lane.target)?.key,
+                running: lane.running,
+                waiting: lane.items.len(),
+                first: lane.items.front().map(|item| (item, lane.wait)),
+            })
+        })
     }
 
     /// Takes out all that waits.

@@ -52,6 +52,21 @@ pub(crate) struct Problem {
     pub(crate) code: Option<String>,
     /// What the server says: its message, or one line for each fault.
     pub(crate) reasons: Vec<String>,
+    /// What was asked for, where it does not exist.
+    pub(crate) missing: Option<Box<Missing>>,
+}
+
+/// Something that a server does not have.
+pub(crate) struct Missing {
+    pub(crate) client: Client,
+    /// The path that was asked for, with its query.
+    pub(crate) path: String,
+}
+
+impl fmt::Debug for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Missing").field(&self.path).finish()
+    }
 }
 
 impl fmt::Display for Problem {
@@ -199,14 +214,16 @@ impl Client {
                      --context or PUNCTUAL_SERVER",
                     self.address()
                 );
-                return Err(Problem { status, code: None, reasons: vec![why] }.into());
+                return Err(Problem { status, code: None, reasons: vec![why], missing: None }.into());
             }
             let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
             // An answer that breaks off has still told its status.
             let body = body.map(Collected::to_bytes).unwrap_or_default();
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
             let code = body["error"]["code"].as_str().map(ToOwned::to_owned);
-            let problem = Problem { status, code, reasons: reasons(status, &body) };
+            let missing =
+                (status == 404).then(|| Box::new(Missing { client: self.clone(), path: path.to_owned() }));
+            let problem = Problem { status, code, reasons: reasons(status, &body), missing };
             match pause {
                 Some(seconds) if status == 429 && pauses < MOST_PAUSES && seconds <= LONGEST_PAUSE => {
                     let problem = problem.reasons.join(" ");
@@ -273,6 +290,10 @@ impl Client {
         while let Some(path) = next.take() {
             let mut page = self.get(&path).await?.body;
             let entries = page["value"].take();
+            if page["moreOff"] == true {
+                let said = "more jobs are off than were looked at: `punctual ledger --collection NAME` shows those of one";
+                style::say("warning", said);
+            }
             let Value::Array(entries) = entries else {
                 bail!("{} does not answer with a list: is it Punctual?", self.address());
             };

@@ -35,6 +35,7 @@ mod report;
 mod role;
 mod secret;
 mod serve;
+mod similar;
 mod style;
 mod table;
 mod target;
@@ -134,7 +135,10 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ending::end(&error),
+        Err(error) => {
+            let similar = similar::to_missing(&error);
+            ending::end(&error, similar.as_deref())
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actions::{Order, Runner, Sampling, Target, TraceContext};
 use futures_util::FutureExt;
-use model::{Attempt, CatchUp, Clock, Execution, Outcome, Timestamp, transition};
+use model::{Attempt, CatchUp, Clock, CollectionPath, Execution, Outcome, Timestamp, transition};
 use store::{Attempted, Claim, ClaimedJob, ExecutionId, Ticket};
 use tokio::sync::mpsc;
 use tokio::task::coop;
@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::lanes::{Bounds, Lanes, Place};
 use crate::numbers::{CollectionNumbers, Numbers};
+use crate::queues::Queue;
 use crate::settler::Ended;
 use crate::shares::QUICK;
 use crate::under_way::{Begun, UnderWay};
@@ -53,6 +54,18 @@ impl Call {
     pub(crate) fn due_at(&self) -> Timestamp {
         due_at(&self.begun.execution)
     }
+}
+
+/// The name of a collection's lanes.
+pub(crate) fn collection_key(path: &CollectionPath) -> Arc<str> {
+    format!("{}/{}/{}", path.subscription, path.group, path.name).into()
+}
+
+/// The collection of such a name; no part of it has a slash.
+fn collection_path(key: &str) -> Option<CollectionPath> {
+    let [subscription, group, name] =
+        key.split('/').map(str::to_owned).collect::<Vec<_>>().try_into().ok()?;
+    Some(CollectionPath { subscription, group, name })
 }
 
 fn due_at(execution: &Execution) -> Timestamp {
@@ -121,6 +134,23 @@ impl Calls {
     /// How many tasks make calls.
     pub(crate) fn in_flight(&self) -> usize {
         self.tasks.len()
+    }
+
+    /// Returns the queues in which calls run or wait.
+    pub(crate) fn queues(&self) -> Vec<Queue> {
+        // Names are taken apart after the lock.
+        let active: Vec<_> = {
+            let lanes = self.lanes();
+            let each = lanes.active().map(|lane| {
+                let first = lane.first.map(|(call, wait)| (call.due_at(), wait));
+                (Arc::clone(lane.collection), lane.target.clone(), lane.running, lane.waiting, first)
+            });
+            each.collect()
+        };
+        let queues = active.into_iter().filter_map(|(collection, target, running, waiting, first)| {
+            Some(Queue { collection: collection_path(&collection)?, target, running, waiting, first })
+        });
+        queues.collect()
     }
 
     fn begin_all(self: &Arc<Self>, lanes: &mut CallLanes) {
@@ -356,6 +386,40 @@ mod tests {
         assert!(claims[1].ticket.cancel() && claims[2].ticket.cancel());
         assert_eq!(scene.ended(start).await, (2, vec![0, 1]));
         assert_eq!(scene.calls.caller.numbers.revoked.get(), 2);
+    }
+
+    #[tokio::test]
+    async fn queues_show_what_runs_and_what_waits_for_what() {
+        let claims = claims(4).await;
+        let scene = Scene::new(Bounds { overall: 10, per_collection: 2, per_target: 1 });
+        let queues = crate::Queues::default();
+        assert!(queues.look().is_empty());
+        queues.show(&scene.calls);
+        scene.line_up(&claims, |at| [("s/g/a", "x"), ("s/g/a", "x"), ("s/g/b", "x"), ("s/g/b", "y")][at]);
+        let mut seen: Vec<_> = queues
+            .look()
+            .into_iter()
+            .map(|queue| {
+                let Queue { collection, target, running, waiting, first } = queue;
+                (collection.name, target.to_string(), running, waiting, first.map(|(_, wait)| wait))
+            })
+            .collect();
+        seen.sort_unstable_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        let queue = |name: &str, target: &str, running, waiting, wait| {
+            (name.to_owned(), target.to_owned(), running, waiting, wait)
+        };
+        assert_eq!(
+            seen,
+            [
+                queue("a", "x:80", 1, 1, Some(crate::Wait::Target)),
+                queue("b", "x:80", 0, 1, Some(crate::Wait::Target)),
+                queue("b", "y:80", 1, 0, None),
+            ]
+        );
+        let due = queues.look().into_iter().find_map(|queue| queue.first).map(|(at, _)| at);
+        assert_eq!(due, claims[1].execution.wake_at);
+        scene.calls.end().await;
+        assert!(queues.look().is_empty(), "nothing runs any more");
     }
 
     #[tokio::test]

@@ -34,6 +34,7 @@ mod lanes;
 mod numbered;
 mod numbers;
 mod pulse;
+mod queues;
 mod settler;
 mod shares;
 mod under_way;
@@ -56,6 +57,7 @@ pub use clock::{SimulatedClock, SystemClock};
 pub use lanes::{Bounds, Wait};
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use pulse::{Ailing, Pulse};
+pub use queues::{Queue, Queues};
 pub use under_way::{Begun, UnderWay, Word};
 
 /// What an operator may change.
@@ -110,6 +112,8 @@ pub struct Watched {
     pub numbers: Arc<Numbers>,
     /// Whether all of it is alive.
     pub pulse: Arc<Pulse>,
+    /// Which calls run and which wait.
+    pub queues: Queues,
 }
 
 /// A running engine.
@@ -140,7 +144,7 @@ impl Engine {
         settings: Settings,
         watched: Watched,
     ) -> Self {
-        let Watched { under_way, numbers, pulse } = watched;
+        let Watched { under_way, numbers, pulse, queues } = watched;
         let part = |name| pulse.part(name, settings.longest_nap);
         let stop = CancellationToken::new();
         let batch = settings.batch as usize;
@@ -172,6 +176,7 @@ impl Engine {
             clock: clock.clone(),
             store: store.clone(),
             bounds: settings.bounds,
+            queues,
             longest_nap: settings.longest_nap,
             claims: claimed,
             beat: part("dispatcher"),

@@ -13,6 +13,7 @@ use rusqlite::{Connection, params};
 
 use super::connection;
 use super::fault::Outcome;
+use super::standing::Standing;
 use crate::Error;
 use crate::codec::{instant, ticks};
 
@@ -50,7 +51,7 @@ impl Moment {
     }
 
     fn copy_all(&self, to: &Path) -> Outcome<()> {
-        let mut copy = Connection::open(to)?;
+        let mut copy = connection::make(to)?;
         {
             let backup = Backup::new(&self.db, &mut copy)?;
             match backup.step(-1)? {
@@ -61,6 +62,7 @@ impl Moment {
         // One file, complete in itself.
         copy.pragma_update(None, "journal_mode", "delete")?;
         copy.execute("UPDATE moves SET copied_at = ?1", params![ticks(self.at)])?;
+        Standing::part(&copy)?;
         Ok(())
     }
 }

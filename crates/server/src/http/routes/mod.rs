@@ -54,7 +54,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         }
         Resource::Collection(path) => collection(app, call, path).await,
         Resource::Switch(path, on) => {
-            app.switch_collection(path, *on).await?;
+            app.switch_collection(path, *on, &call.preconditions()).await?;
             Ok(Answer::empty(200))
         }
         Resource::Jobs(path) if call.method == Method::POST => {
@@ -63,7 +63,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Jobs(path) => jobs(app, call, path).await,
         Resource::Job(path, name) => job(app, call, path, name).await,
         Resource::Run(path, name) => {
-            let tag = app.run_job(path, name).await?;
+            let tag = app.run_job(path, name, &call.preconditions()).await?;
             if let (Some(traces), Some(call)) = (&app.traces, &call.trace) {
                 traces.note_run(call, tag);
             }

@@ -62,7 +62,7 @@ impl Dispatcher {
             let target = call.map_or_else(Target::invalid, |call| runner.target(call));
             let place = calls.take_place(&claim.job.collection.subscription, &collection, &target);
             let numbers = by_name.of(&numbers, &collection, &claim.job.collection);
-            timer.add(place, Call::new(claim, numbers));
+            timer.add(place, calls.call(claim, numbers));
         };
         let mut timer = Timer::default();
         let mut alarm = if clock.is_of_the_machine() { Alarm::start() } else { None };
@@ -180,6 +180,7 @@ mod tests {
                 attempts,
                 under_way: Arc::default(),
                 numbers: Arc::<Numbers>::default(),
+                late_after: Duration::from_secs(10),
             },
             clock,
             store: world.store().clone(),

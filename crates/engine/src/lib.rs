@@ -44,6 +44,7 @@ use std::time::Duration;
 
 use actions::{Runner, Sampling};
 use model::Clock;
+use model::transition::Patience;
 use store::Store;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -77,6 +78,8 @@ pub struct Settings {
     pub keep: Duration,
     /// The most history entries of one job.
     pub history_per_job: u32,
+    /// Later than this is too late for jobs that do not want to be late.
+    pub late_after: Duration,
     /// How long a stop waits for calls in flight.
     pub drain: Duration,
     /// Which occurrences are traced; `None` where nobody wants traces.
@@ -93,6 +96,7 @@ impl Default for Settings {
             bounds: Bounds { overall: 1000, per_collection: 200, per_target: 100 },
             keep: Duration::from_secs(60 * 86_400),
             history_per_job: 1000,
+            late_after: Patience::default().late_after,
             drain: Duration::from_secs(25),
             traces: None,
         }
@@ -165,6 +169,7 @@ impl Engine {
             attempts,
             under_way: under_way.clone(),
             numbers: numbers.clone(),
+            late_after: settings.late_after,
         };
         let dispatcher = dispatcher::Dispatcher {
             caller,

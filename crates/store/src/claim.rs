@@ -57,6 +57,8 @@ pub struct Attempted {
     pub attempt: Arc<Attempt>,
     /// The ticket that it was begun with: it tells by which right.
     pub ticket: Ticket,
+    /// Whether the call was not made: it waited for room until its job did not want it any more. The attempt says when.
+    pub too_late: bool,
 }
 
 /// What an attempt led to, as it is written.

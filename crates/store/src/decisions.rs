@@ -130,8 +130,8 @@ pub(crate) fn overtaken(row: &JobRow, job: &Job, reason: Reason, now: Timestamp)
 
 /// What follows from an attempt.
 pub(crate) struct Settled {
-    /// For the history.
-    pub(crate) history: HistoryEntry,
+    /// For the history; `None` where no call was made.
+    pub(crate) history: Option<HistoryEntry>,
     /// For the execution.
     pub(crate) then: Then,
     /// For its job.
@@ -183,20 +183,26 @@ pub(crate) fn settle<S>(
         },
         done @ Then::Done(_) => done,
     };
-    Settled { history: settled.history, gain: Gain::of(settled.tally, &then), then }
+    Settled { history: Some(settled.history), gain: Gain::of(settled.tally, &then), then }
 }
 
 /// The same of an attempt that went well: neither the definition nor the state of its job matters.
 pub(crate) fn succeed(execution: &Execution, attempt: &Attempt, patience: &Patience) -> Settled {
     let transition::Settled { history, tally, then } = transition::succeed(execution, attempt, patience);
-    Settled { history, gain: Gain::of(tally, &then), then }
+    Settled { history: Some(history), gain: Gain::of(tally, &then), then }
 }
 
 /// The same of an attempt whose job was deleted meanwhile, and its definition with it.
 pub(crate) fn settle_deleted(execution: &ExecutionRow, attempt: &Attempt, patience: &Patience) -> Settled {
     let transition::Settled { history, tally, then } =
         transition::settle_deleted(&execution.execution(), attempt, patience);
-    Settled { history, gain: Gain::of(tally, &then), then }
+    Settled { history: Some(history), gain: Gain::of(tally, &then), then }
+}
+
+/// What follows where no call was made, because it was too late for its job.
+pub(crate) fn too_late(execution: &ExecutionRow, attempt: &Attempt) -> Settled {
+    let entry = transition::too_late(&execution.execution(), attempt.ended_at);
+    Settled { history: None, gain: Gain::default(), then: Then::Done(entry) }
 }
 
 fn stopped(job: &JobRow) -> Option<Reason> {

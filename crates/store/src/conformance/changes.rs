@@ -250,7 +250,7 @@ pub async fn what_a_deleted_job_had_begun_ends_as_it_ends(backend: &dyn Backend)
     }
     assert_eq!(world.job("went-well").await.revision, again.revision);
 
-    // A call of which nobody will hear any more is not made again.
+    // A call whose process died is not made again.
     world.restart().await;
     assert!(world.claim(0).await.is_empty());
     let deleted = Some(Reason::JobDeleted);

@@ -134,7 +134,8 @@ macro_rules! conformance {
                 the_last_occurrence_decides_the_final_state,
                 batches_are_settled_together,
                 what_went_well_counts_beside_what_did_not,
-                a_settlement_tells_what_it_wrote;
+                a_settlement_tells_what_it_wrote,
+                what_was_too_late_is_missed;
             sealing:
                 another_key_seals_everything_in_the_end,
                 what_executions_keep_is_sealed_anew_too,

@@ -34,7 +34,7 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     for (place, what) in work.shared.tickets.at_hand(attempts).into_iter().enumerate() {
         let attempted = &attempts[place];
         let is_ours = attempted.ticket.epoch() == Some(work.epoch);
-        match what.filter(|_| is_ours && attempted.attempt.outcome.success) {
+        match what.filter(|_| is_ours && attempted.attempt.outcome.success && !attempted.too_late) {
             Some(what) => told[place] = settlements.trust(work, attempted, &what),
             None => unsure.push(place),
         }
@@ -161,16 +161,15 @@ impl Settlements {
         let touched = self.jobs.entry(job).or_insert_with(new);
         touched.generation = touched.generation.filter(|other| *other == generation);
         touched.gain = touched.gain.and(gain);
-        touched.entries += 1;
-        let ended_at = history.ended_at;
-        work.history.push((job, history));
+        touched.entries += i64::from(history.is_some());
+        work.history.extend(history.map(|entry| (job, entry)));
         match then {
             Then::Again(next) => {
                 self.again.push((id, next));
                 Settlement::Again
             }
             Then::Done(entry) => {
-                touched.done_at = touched.done_at.max(Some(ended_at));
+                touched.done_at = touched.done_at.max(Some(entry.ended_at));
                 let fate = entry.fate;
                 work.ledger.push((collection, entry));
                 Settlement::Done(fate)
@@ -341,6 +340,9 @@ fn decide(
     let settings = &work.shared.settings;
     let default_retry = settings.plans.limits(job.collection.plan).default_retry;
     let (attempt, patience) = (&attempted.attempt, &settings.patience);
+    if attempted.too_late {
+        return Ok(decisions::too_late(row, attempt));
+    }
     if job.deleted {
         return Ok(decisions::settle_deleted(row, attempt, patience));
     }

@@ -71,15 +71,19 @@ impl Settlement {
             }
         };
         let attempt = &attempted.attempt;
-        let Settled { history: entry, then, gain } = if attempt.outcome.success {
+        let Settled { history: entry, then, gain } = if attempted.too_late {
+            decisions::too_late(&execution, attempt)
+        } else if attempt.outcome.success {
             // What follows from success stands in no definition.
             decisions::succeed(&execution.execution(), attempt, &work.settings.patience)
         } else {
             fail(work, job, &execution, attempt)?
         };
         job.add(execution.generation, gain);
-        job.history_total += 1;
-        self.history.push(history::New { job: job.id, total: job.history_total, entry });
+        if let Some(entry) = entry {
+            job.history_total += 1;
+            self.history.push(history::New { job: job.id, total: job.history_total, entry });
+        }
         Ok(match then {
             Then::Again(next) => {
                 self.again.push((id, next));

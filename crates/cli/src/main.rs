@@ -40,6 +40,7 @@ mod style;
 mod table;
 mod target;
 mod token;
+mod waiting;
 mod window;
 
 use std::process::ExitCode;
@@ -91,6 +92,8 @@ enum Command {
     Audit(audit::Options),
     /// Show the nodes that share a server's store
     Nodes(nodes::Options),
+    /// Show which calls wait, for what, and whose calls hold their places
+    Waiting(waiting::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -126,6 +129,7 @@ fn main() -> ExitCode {
         Command::Role(options) => role::run(options),
         Command::Audit(options) => audit::run(options),
         Command::Nodes(options) => nodes::run(options),
+        Command::Waiting(options) => waiting::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Doctor(options) => doctor::run(options),

@@ -230,6 +230,8 @@ async fn real_answers_are_as_described() {
         ("GET", "/api/jobs?sort=x".into(), None),
         ("GET", "/api/nodes".into(), None),
         ("GET", "/api/nodes?x=1".into(), None),
+        ("GET", "/api/waiting".into(), None),
+        ("GET", "/api/waiting?x=1".into(), None),
         ("GET", "/api/events?job=x".into(), None),
         ("GET", format!("/api/events?job={}", id("c", "nothing")), None),
         ("POST", "/api/preview".into(), Some(examples::jobs()[2].clone())),

@@ -44,5 +44,6 @@ mod surroundings;
 mod switched;
 mod trials;
 mod versions;
+mod waiting;
 mod watched;
 mod world;

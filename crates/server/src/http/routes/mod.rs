@@ -16,6 +16,7 @@ mod search;
 mod session;
 mod settings;
 mod surroundings;
+mod waiting;
 
 use access::Act;
 use axum::http::{HeaderName, Method, header};
@@ -94,6 +95,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Nodes => nodes::nodes(app, call).await,
+        Resource::Waiting => waiting::waiting(app, call).await,
         Resource::Backup => {
             call.query.only(&[])?;
             app.note(Act::Backup, "", &serde_json::Value::Null).await?;

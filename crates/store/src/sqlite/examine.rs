@@ -24,7 +24,7 @@ pub(super) struct Examined {
     pub(super) is_new: bool,
     /// Whether the file is, bit for bit, what the last clean stop has left.
     pub(super) is_as_left: bool,
-    /// What the witness says.
+    /// What the witness says; nothing where it is of what was here before a copy was put there.
     pub(super) witness: Found,
 }
 
@@ -51,6 +51,9 @@ pub(super) fn examine(store: &Path, keys: Option<&Path>) -> Result<Examined> {
     };
     let log = wal::read(&log_of(store), alone.page).map_err(unreadable)?;
     judge(name, &alone, &log, &witness)?;
+    if alone.is_copy && log.bytes == 0 {
+        return Ok(Examined { is_new: false, is_as_left: false, witness: Found::Nothing });
+    }
     let summed = witness.told().and_then(|told| told.file.map(|file| (told, file)));
     let is_as_left = match summed {
         Some((told, file)) if is_of(&alone, told, file) => {
@@ -67,11 +70,10 @@ pub(super) fn examine(store: &Path, keys: Option<&Path>) -> Result<Examined> {
 
 /// Whether a file has to have the sum that its witness knows.
 ///
-/// Another program that opens a store whose server was killed works the log into the file, which then has more commits;
-/// and a copy was put there.
+/// Another program that opens a store whose server was killed works the log into the file, which then has more commits.
 fn is_of(alone: &Alone, told: &Told, sum: Sum) -> bool {
     let commits = alone.standing.as_ref().map(|file| file.commits);
-    !alone.is_copy && (told.is_closed || commits.is_none_or(|commits| commits <= sum.commits))
+    told.is_closed || commits.is_none_or(|commits| commits <= sum.commits)
 }
 
 /// A folder without a store, or with an empty one: right where nothing else says that there was one.

@@ -63,6 +63,10 @@ impl SqliteFile {
         let Self { path, lock, examined } = self;
         let mut witness = Witness::of(&path);
         let file = File::open(&path).map_err(|error| unwritable(&path, &error))?;
+        if examined.witness.told().is_none() {
+            // One that is of something else would be believed after a crash.
+            witness.remove().map_err(|error| unwritable(&path, &error))?;
+        }
         if let Some(told) = examined.witness.told().filter(|told| told.file.is_some()) {
             // From here on the file may change.
             let opened = witness.swear(&Told { is_closed: false, file: None, ..told.clone() });

@@ -30,8 +30,14 @@ pub struct Restored {
 /// Copies a store to where a server looks for it: from a backup, or from files of which something is missing, as far as
 /// they can be read. What was there is moved aside.
 pub fn restore(from: &Path, store: &Path, now: Timestamp) -> Result<Restored> {
-    if !from.is_file() {
-        return Err(Error::Failed(format!("{}: there is no such file", from.display())));
+    match fs::metadata(from) {
+        Ok(file) if !file.is_file() => {
+            return Err(Error::Failed(format!("{}: this is no file", from.display())));
+        }
+        // SQLite would take it for a new store, and remove its log.
+        Ok(file) if file.len() == 0 => return Err(Error::Failed(format!("{}: it is empty", from.display()))),
+        Ok(_) => {}
+        Err(error) => return Err(Error::Failed(format!("{}: it cannot be read ({error})", from.display()))),
     }
     // Before it is ours, which is the same when it is restored in its place.
     if connection::is_held(from) && fs::canonicalize(from).ok() != fs::canonicalize(store).ok() {

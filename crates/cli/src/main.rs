@@ -32,6 +32,7 @@ mod preview;
 mod progress;
 mod refused;
 mod report;
+mod restore;
 mod role;
 mod secret;
 mod serve;
@@ -76,6 +77,8 @@ enum Command {
     Context(context::Options),
     /// Copy the store of a running server to a file
     Backup(backup::Options),
+    /// Put a backup in the place of what a data folder has
+    Restore(restore::Options),
     /// Move the store of a server from SQLite to PostgreSQL
     Migrate(migrate::Options),
     /// Write the collections and jobs of a deployment template to a server
@@ -121,6 +124,7 @@ fn main() -> ExitCode {
         Command::Ledger(options) => ledger::run(options),
         Command::Context(options) => context::run(options),
         Command::Backup(options) => backup::run(options),
+        Command::Restore(options) => restore::run(options),
         Command::Migrate(options) => migrate::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),

@@ -1,7 +1,6 @@
 //! The store that the configuration asks for, and what goes with it: the clock and the keys.
 
 use std::fs::DirBuilder;
-use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,8 +32,7 @@ pub(crate) async fn open(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Resu
 }
 
 fn embedded(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {
-    make_folder(&config.data)
-        .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
+    make_folder(&config.data)?;
     let file = SqliteFile::take(config.store_file(), Some(&keys::managed(config)))?;
     warn_if_open(config);
     let (keyring, source) = keys::load(config, &file.keys()?)?;
@@ -46,8 +44,9 @@ fn embedded(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {
 }
 
 /// Makes the data folder, for its owner alone, where there is none.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.with_context(|| format!("data: cannot make the folder {}", folder.display()))
 }
 
 /// Says so where others than the owner may look into a store. Its modes are the operator's to change.

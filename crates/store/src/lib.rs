@@ -73,7 +73,10 @@ pub use register::{Added, AuditQuery, Chain, MOST_ASSIGNMENTS, MOST_TOKENS, Regi
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
-pub use sqlite::{Durability, Inspection, SqliteFile, SqliteSettings, SqliteStore, examine_unused, inspect};
+pub use sqlite::{
+    Durability, Inspection, Restored, SqliteFile, SqliteSettings, SqliteStore, examine_unused, inspect,
+    restore,
+};
 pub use store_clock::StoreClock;
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.

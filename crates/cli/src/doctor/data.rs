@@ -113,7 +113,7 @@ fn private(config: &Config) -> Vec<Finding> {
 
 fn store(database: &Path) -> Finding {
     const CHECK: &str = "data.store";
-    let restore = "stop the server, move the file away and restore a backup: see `punctual backup --help`";
+    let restore = "stop the server and restore a backup: see `punctual restore --help`";
     match store::inspect(database) {
         Err(error) => Finding::wrong(CHECK, error.to_string(), restore),
         Ok(found) if !found.faults.is_empty() => {

@@ -140,11 +140,10 @@ impl Desk {
         self.work(shared);
         let db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(db) = &*db
-            && let Err(error) = connection::cut_log(db)
+            && let Err(error) = shared.opening.empty_log(db)
         {
             tracing::debug!(%error, "the log is not emptied; it is tried again after the next commit");
         }
-        shared.opening.sync();
     }
 
     fn work(&self, shared: &Shared) {
@@ -162,6 +161,7 @@ fn run(db: &mut Option<Connection>, shared: &Shared) -> Outcome<()> {
         Some(db) => db,
         none => none.insert(connection::checkpointer(&shared.path, shared.settings.durability)?),
     };
+    shared.opening.forget_sum();
     // Waits for nobody, neither readers nor the writer.
     db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     Ok(())

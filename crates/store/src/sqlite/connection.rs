@@ -109,7 +109,8 @@ fn lock_of(database: &Path) -> PathBuf {
     PathBuf::from(format!("{}.lock", database.display()))
 }
 
-fn folder_of(database: &Path) -> &Path {
+/// The folder that a database is in.
+pub(super) fn folder_of(database: &Path) -> &Path {
     database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -172,6 +173,13 @@ pub(super) fn cut_log(db: &Connection) -> rusqlite::Result<()> {
             Some("another program reads the file".to_owned()),
         )),
     })
+}
+
+/// Says whether the writer works a log that has grown long into the file.
+pub(super) fn work_in_by_itself(db: &Connection, does: bool) -> Outcome<()> {
+    let pages = if does { LONGEST_LOG } else { 0 };
+    // It answers with what it is set to.
+    Ok(db.pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()))?)
 }
 
 /// Opens the connection that works the write-ahead log into the file, and does nothing else.

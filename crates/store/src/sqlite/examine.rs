@@ -7,13 +7,14 @@
 //! What cannot be known is left open: after a power failure the witness may be behind, so that a cut of the last commits
 //! looks as if they had not been acknowledged.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::fault::Outcome;
 use super::standing::{Alone, Standing};
 use super::wal::{self, Log};
-use super::witness::{self, Found, Told};
+use super::witness::{self, Found, Sum, Told};
 use crate::{Error, Result};
 
 /// What was found.
@@ -23,7 +24,7 @@ pub(super) struct Examined {
     pub(super) is_new: bool,
     /// Whether the file is, bit for bit, what the last clean stop has left.
     pub(super) is_as_left: bool,
-    /// What the witness says.
+    /// What the witness says; nothing where it is of what was here before a copy was put there.
     pub(super) witness: Found,
 }
 
@@ -42,21 +43,6 @@ pub(super) fn examine(store: &Path, keys: Option<&Path>) -> Result<Examined> {
 
     let name = Names(store);
     let length_of_log = std::fs::metadata(log_of(store)).map_or(0, |log| log.len());
-    let mut is_as_left = false;
-    if let Some((length, sum)) = witness.told().and_then(|told| told.file)
-        && (length, sum) != wal::sum(store).map_err(unreadable)?
-    {
-        // An older file and a copy differ too, and that says more.
-        if let Ok(alone) = Alone::read(store) {
-            judge(name, &alone, &Log::default(), &witness)?;
-            if alone.is_copy {
-                return Ok(Examined { is_new: false, is_as_left, witness });
-            }
-        }
-        return Err(name.changed());
-    } else if witness.told().is_some_and(|told| told.file.is_some()) {
-        is_as_left = length_of_log == 0;
-    }
     let alone = match Alone::read(store) {
         Ok(alone) => alone,
         // A checkpoint that was interrupted: what is half written is whole in the log.
@@ -65,7 +51,29 @@ pub(super) fn examine(store: &Path, keys: Option<&Path>) -> Result<Examined> {
     };
     let log = wal::read(&log_of(store), alone.page).map_err(unreadable)?;
     judge(name, &alone, &log, &witness)?;
+    if alone.is_copy && log.bytes == 0 {
+        return Ok(Examined { is_new: false, is_as_left: false, witness: Found::Nothing });
+    }
+    let summed = witness.told().and_then(|told| told.file.map(|file| (told, file)));
+    let is_as_left = match summed {
+        Some((told, file)) if is_of(&alone, told, file) => {
+            let sum = File::open(store).and_then(|file| wal::sum(&file)).map_err(unreadable)?;
+            if sum != (file.length, file.checksum) {
+                return Err(if told.is_closed { name.changed() } else { name.damaged() });
+            }
+            true
+        }
+        _ => false,
+    };
     Ok(Examined { is_new: false, is_as_left, witness })
+}
+
+/// Whether a file has to have the sum that its witness knows.
+///
+/// Another program that opens a store whose server was killed works the log into the file, which then has more commits.
+fn is_of(alone: &Alone, told: &Told, sum: Sum) -> bool {
+    let commits = alone.standing.as_ref().map(|file| file.commits);
+    told.is_closed || commits.is_none_or(|commits| commits <= sum.commits)
 }
 
 /// A folder without a store, or with an empty one: right where nothing else says that there was one.
@@ -181,6 +189,10 @@ impl Names<'_> {
             self.restore(),
             self.witness()
         ))
+    }
+
+    fn damaged(self) -> Error {
+        self.refuse(&format!("the file is damaged: it is not what its checksum says. {}", self.restore()))
     }
 
     fn older(self) -> Error {

@@ -10,6 +10,9 @@
 //! `source` (what is read for that), and `unsealed` for stores of earlier versions. What happens is decided by
 //! [`model::transition`]; these modules fetch what it needs and write what it says.
 //!
+//! Before any of that, `opening` takes the file, and `examine` compares it (`standing`) with its log (`wal`) and with the
+//! `witness` beside it: a store of which something is missing is not opened. `restore` puts another in its place.
+//!
 //! # What is only in memory
 //!
 //! `tickets` (who has begun what), `at_hand` (rows that a settlement will need), [`KnownJobs`](crate::known::KnownJobs)
@@ -45,6 +48,7 @@ mod opening;
 mod prune;
 mod readers;
 mod register;
+mod restore;
 mod revisions;
 mod search;
 mod settle;
@@ -64,6 +68,7 @@ mod writer;
 pub use inspect::{Inspection, inspect};
 pub(crate) use moves::{Mark, Moved};
 pub use opening::{SqliteFile, examine_unused};
+pub use restore::{Restored, restore};
 pub(crate) use source::{Count, Source};
 
 use std::path::{Path, PathBuf};
@@ -155,7 +160,10 @@ impl SqliteStore {
                 .and_then(|()| unsealed::seal_all(&db, &settings.keyring))
                 .and_then(|()| claims::free_all(&db, now));
             match usable {
-                Ok(()) => Ok((db, opening)),
+                Ok(()) => {
+                    opening.settle(&db);
+                    Ok((db, opening))
+                }
                 // Why it is not served is worth more than what went wrong while it was put down again.
                 Err(fault) => opening.close(db).or(Ok(())).and(Err(fault)),
             }

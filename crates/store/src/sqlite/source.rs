@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
 use super::connection;
 use super::fault::{Fault, Outcome};
 use super::moves::{self, Mark, Moved};
-use super::opening::{Opening, SqliteFile};
+use super::opening::{self, Opening, SqliteFile};
 use super::{Durability, claims, keys, migrations, unsealed};
 use crate::moving::{Batch, Cell, Column, Form, Kind, Origin, Row};
 use crate::seal::{Keyring, Proofs};
@@ -41,6 +41,8 @@ impl Source {
                 path.display()
             )));
         }
+        // Before SQLite looks at it, which takes a log that is not whole for a shorter one.
+        opening::examine_unused(path, None)?;
         let opened = connection::reader(path).and_then(|db| {
             migrations::check(&db)?;
             let version = migrations::version(&db)?;

@@ -99,6 +99,7 @@ impl Alone {
     pub(super) fn read(path: &Path) -> Outcome<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let db = Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path)), flags)?;
+        super::migrations::check(&db)?;
         let standing = Standing::read(&db)?;
         let page = if is_marked(&db)? {
             let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'revisions'";

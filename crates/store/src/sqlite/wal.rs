@@ -9,6 +9,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::standing::Standing;
@@ -132,14 +133,13 @@ fn scan(log: &mut impl Read, page: Option<u32>) -> io::Result<Log> {
 }
 
 /// The length and the checksum of a whole file.
-pub(super) fn sum(path: &Path) -> io::Result<(u64, u64)> {
-    let mut file = File::open(path)?;
+pub(super) fn sum(file: &File) -> io::Result<(u64, u64)> {
     let mut piece = vec![0; 1 << 20];
     let (mut length, mut sum) = (0, Checksum::default());
     loop {
         let mut filled = 0;
         while filled < piece.len()
-            && let read @ 1.. = file.read(&mut piece[filled..])?
+            && let read @ 1.. = file.read_at(&mut piece[filled..], length + filled as u64)?
         {
             filled += read;
         }

@@ -3,7 +3,10 @@
 //! Without it a log that is missing or cut looks like one that was never longer. It is written after each commit, before
 //! anybody is answered, and left to the system to bring to the disk: so it survives the end of the process, and after a
 //! power failure it may be behind the store, but it is never ahead of it. At a start and at a clean stop it is brought to
-//! the disk at once. After a clean stop it also has the length and the checksum of the file.
+//! the disk at once.
+//!
+//! It also has the length and the checksum of the file: after a clean stop, and while a server runs for as long as everything
+//! since the checksum was taken is in the log.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
@@ -19,19 +22,33 @@ pub(super) struct Told {
     pub(super) opening: String,
     /// So many commits were acknowledged, or more.
     pub(super) commits: i64,
-    /// After a clean stop: length and checksum of the file.
-    pub(super) file: Option<(u64, u64)>,
+    /// Whether that was a clean stop.
+    pub(super) is_closed: bool,
+    /// The file, where it is known.
+    pub(super) file: Option<Sum>,
+}
+
+/// A file as it was after some commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sum {
+    /// So many commits were in it.
+    pub(super) commits: i64,
+    /// In bytes.
+    pub(super) length: u64,
+    /// Of all of it.
+    pub(super) checksum: u64,
 }
 
 impl Told {
     /// Always of the same length, so that each overwrites the one before it at once.
     fn text(&self) -> String {
-        let Self { opening, commits, file } = self;
-        let (state, (length, sum)) =
-            (if file.is_some() { "closed" } else { "opened" }, file.unwrap_or_default());
+        let Self { opening, commits, is_closed, file } = self;
+        let state = if *is_closed { "closed" } else { "opened" };
+        let Sum { commits: at, length, checksum } =
+            file.unwrap_or(Sum { commits: 0, length: 0, checksum: 0 });
         let text = format!(
             "punctual witness 1\nopening {opening}\ncommits {commits:020}\nstate {state}\nlength {length:020}\n\
-             sum {sum:016x}\n"
+             checksum {checksum:016x}\nafter {at:020}\n"
         );
         let check = Checksum::default().add(text.as_bytes(), false).value();
         format!("{text}check {check:016x}\n")
@@ -42,8 +59,10 @@ impl Told {
         let mut next = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let (opening, commits) = (next("opening")?.to_owned(), next("commits")?.parse().ok()?);
         let is_closed = next("state")? == "closed";
-        let (length, sum) = (next("length")?.parse().ok()?, u64::from_str_radix(next("sum")?, 16).ok()?);
-        let told = Self { opening, commits, file: is_closed.then_some((length, sum)) };
+        let length = next("length")?.parse().ok()?;
+        let checksum = u64::from_str_radix(next("checksum")?, 16).ok()?;
+        let file = Sum { commits: next("after")?.parse().ok()?, length, checksum };
+        let told = Self { opening, commits, is_closed, file: (length > 0).then_some(file) };
         (told.text() == text).then_some(told)
     }
 }
@@ -149,8 +168,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("punctual.db");
         assert_eq!(read(&store).unwrap(), Found::Nothing);
-        let open = Told { opening: "0123456789abcdef0123456789abcdef".to_owned(), commits: 41, file: None };
-        let closed = Told { commits: i64::MAX, file: Some((u64::MAX, u64::MAX)), ..open.clone() };
+        let opening = "0123456789abcdef0123456789abcdef".to_owned();
+        let open = Told { opening, commits: 41, is_closed: false, file: None };
+        let sum = Sum { commits: i64::MAX, length: u64::MAX, checksum: u64::MAX };
+        let closed = Told { commits: i64::MAX, is_closed: true, file: Some(sum), ..open.clone() };
         let mut witness = Witness::of(&store);
         for told in [&open, &closed, &open] {
             witness.swear(told).unwrap();

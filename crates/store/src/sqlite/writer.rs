@@ -181,6 +181,8 @@ struct Desk {
     checkpoints: Checkpoints,
     /// Whether changes could not be committed lately.
     troubled: bool,
+    /// Whether the connection leaves everything in the log.
+    keeps_log: bool,
     /// Whether nothing is changed any more.
     is_closed: bool,
 }
@@ -198,6 +200,7 @@ impl Writer {
             audit_end: audit::End::default(),
             checkpoints: Checkpoints::default(),
             troubled: false,
+            keeps_log: false,
             is_closed: false,
         };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
@@ -330,10 +333,12 @@ impl Desk {
             return Err(Error::Unavailable("the store is closed: the server stops".to_owned()).into());
         }
         if self.db.is_none() {
+            shared.opening.forget_sum();
             let db = connection::writer(&shared.path, shared.settings.durability)?;
             // A commit that was reported as failed may have reached the disk after all, with claims that nobody got.
             claims::free_unheld(&db, &shared.tickets)?;
             self.db = Some(db);
+            self.keeps_log = false;
         }
         Ok(())
     }
@@ -355,6 +360,7 @@ impl Desk {
             revisions,
             audit_end,
             troubled,
+            keeps_log,
             ..
         } = self
         else {
@@ -378,6 +384,10 @@ impl Desk {
         let mut tallies = Tallies::default();
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
         let (before, began) = (db.total_changes(), Instant::now());
+        if *keeps_log != shared.opening.keeps_log() {
+            *keeps_log = !*keeps_log;
+            connection::work_in_by_itself(db, !*keeps_log)?;
+        }
         // A change that is alone needs no savepoint, for which SQLite would copy every page before it is changed.
         let single = group.len() == 1;
         execute("BEGIN IMMEDIATE")?;
@@ -418,7 +428,10 @@ impl Desk {
         work.audit_end.write(db)?;
         let commits = work.revisions.write(db, db.total_changes() > before)?;
         execute("COMMIT")?;
-        commits.inspect(|commits| shared.opening.committed(*commits));
+        if let Some(commits) = commits {
+            shared.opening.committed(commits);
+            shared.opening.look_at_log();
+        }
         shared.numbers.commits.time(began.elapsed());
         tallies.minutes().for_each(|(_, tally)| shared.numbers.enter(tally));
         // A commit of nothing works on a full disk too.
@@ -433,6 +446,7 @@ impl Desk {
         const WORTH_IT: u64 = 1 << 20;
         let log = std::fs::metadata(examine::log_of(&shared.path)).map_or(0, |log| log.len());
         if let Some(db) = self.db.as_ref().filter(|_| log >= WORTH_IT) {
+            shared.opening.forget_sum();
             let emptied = db.busy_timeout(Duration::ZERO).and_then(|()| connection::cut_log(db));
             // The connection waits again, as before.
             let _ = db.busy_timeout(connection::BUSY);

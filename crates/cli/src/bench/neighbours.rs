@@ -118,8 +118,8 @@ async fn measure(extent: &Extent, database: Option<&str>) -> anyhow::Result<Vec<
     for i in 0..targets {
         hanging.push(Hanging::start(HANGS[i as usize % HANGS.len()]).await?);
     }
-    // At the pace of those before, and slower.
-    let writing = (2.0 * f64::from(calls + count) / without.written).ceil();
+    // At the pace of those before, and slower: those were few.
+    let writing = (3.0 * f64::from(calls + count) / without.written).ceil();
     let begin = SystemClock.now() + AHEAD + SignedDuration::from_secs_f64(writing);
     let uris: Vec<String> = hanging.iter().map(Hanging::uri).collect();
     let put = move |i: u32| {

@@ -7,8 +7,8 @@ import { count, link, many } from './basics.js';
 
 const REASONS = {
   pool: 'All places for calls are taken',
-  target: 'All places at this target are taken',
-  collection: 'All places of this collection are taken',
+  target: 'The places at this target are taken',
+  collection: 'The places of this collection are taken',
   share: 'Few places for calls are left, and this collection has its share',
 };
 
@@ -36,12 +36,11 @@ function entry({ collection, target, waiting, since, waitsFor, heldBy }) {
     h(
       'div',
       {},
-      link(namesOf(collection).collection, pageOf(collection)),
-      ' to ',
-      h('code', {}, target),
+      link(namesOf(collection).collection, pageOf(collection), { class: 'name' }),
+      h('span', { class: 'sub' }, 'calls ', h('code', {}, target)),
       h('span', { class: 'sub' }, `${REASONS[waitsFor]}${heldBy.length ? `: ${held(heldBy)}` : ''}.`),
     ),
-    h('span', { class: 'end' }, `${count(waiting)} since `, ticking(since)),
+    h('span', { class: 'end' }, `${count(waiting)} waiting, due `, ticking(since)),
   );
 }
 

@@ -15,7 +15,7 @@ use super::connection::{self, Lock};
 use super::examine::{self, Examined, check_opened, examine};
 use super::fault::{Fault, Outcome};
 use super::standing::Standing;
-use super::witness::{Sum, Told, Witness};
+use super::witness::{Found, Sum, Told, Witness};
 use super::{Durability, keys, migrations, wal};
 use crate::seal::KeyId;
 use crate::{Error, Result};
@@ -67,7 +67,10 @@ impl SqliteFile {
             // One that is of something else would be believed after a crash.
             witness.remove().map_err(|error| unwritable(&path, &error))?;
         }
-        if let Some(told) = examined.witness.told().filter(|told| told.file.is_some()) {
+        if examined.witness == Found::Unreadable {
+            tracing::warn!(file = %path.display(), "the witness of the store could not be read; it is made anew");
+        }
+        if let Some(told) = examined.witness.told() {
             // From here on the file may change.
             let opened = witness.swear(&Told { is_closed: false, file: None, ..told.clone() });
             opened.or_else(|_| witness.remove()).map_err(|error| unwritable(&path, &error))?;
@@ -119,18 +122,28 @@ pub fn examine_unused(path: &Path, keys: Option<&Path>) -> Result<()> {
     }
 }
 
+/// Up to this size everything in a file is compared with everything else after a crash, which takes about ten seconds for a
+/// gigabyte, and jobs wait for it.
+const COMPARED: u64 = 256 << 20;
+
+/// Up to this size the pages are looked through after a crash, which is about twice as fast; and after a clean stop the
+/// checksum is taken.
+const LOOKED_THROUGH: u64 = 1 << 30;
+
 /// Whether the pages of a file and what they hold fit together.
 fn check_pages(db: &Connection, path: &Path) -> Outcome<()> {
-    let faults = faults(db, "integrity_check")?;
+    let length = std::fs::metadata(path).map_or(0, |file| file.len());
+    let check = match length {
+        ..=COMPARED => "integrity_check",
+        ..=LOOKED_THROUGH => "quick_check",
+        _ => return Ok(()),
+    };
+    let faults = faults(db, check)?;
     if faults.is_empty() {
         return Ok(());
     }
-    Err(Error::Corrupt(format!(
-        "{}: the file is damaged: {}. Restore a backup",
-        path.display(),
-        faults.join("; ")
-    ))
-    .into())
+    let faults = faults.join("; ");
+    Err(Error::Corrupt(format!("{}: the file is damaged: {faults}. Restore a backup", path.display())).into())
 }
 
 /// What SQLite finds wrong with a file.
@@ -184,7 +197,7 @@ impl Opening {
             tracing::warn!(%error, "the log could not be worked into the file; it is tried again");
             return;
         }
-        self.swear(|told| told.file = self.sum(told.commits));
+        self.swear(|told| told.file = self.sum(told.commits, LARGEST));
     }
 
     /// Has something said, and brings it to the disk.
@@ -204,8 +217,8 @@ impl Opening {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sum(&self, commits: i64) -> Option<Sum> {
-        if self.file.metadata().ok()?.len() > LARGEST {
+    fn sum(&self, commits: i64, largest: u64) -> Option<Sum> {
+        if self.file.metadata().ok()?.len() > largest {
             return None;
         }
         let (length, checksum) = wal::sum(&self.file).ok()?;
@@ -251,7 +264,7 @@ impl Opening {
         connection::cut_log(db)?;
         // What is committed from here on stays in the log.
         self.is_summed.store(true, Ordering::Release);
-        let file = self.sum(before);
+        let file = self.sum(before, LARGEST);
         self.swear(|told| {
             // A commit may have come before the log was empty, or so much since that it was worked in.
             let is_right = self.keeps_log() && told.commits == before && self.log_length() <= LOG_BESIDE_SUM;
@@ -280,12 +293,9 @@ impl Opening {
         let mut told = self.told();
         if let (Some(standing), Some((told, witness))) = (standing, &mut *told) {
             let Standing { opening, commits, .. } = standing;
-            let witnessed = wal::sum(&self.file).and_then(|(length, checksum)| {
-                let file = Some(Sum { commits, length, checksum });
-                *told = Told { opening, commits, is_closed: true, file };
-                witness.swear(told)
-            });
-            witnessed.map_err(|error| unwritable(&self.path, &error))?;
+            let file = self.sum(commits, LOOKED_THROUGH);
+            *told = Told { opening, commits, is_closed: true, file };
+            witness.swear(told).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(())
     }

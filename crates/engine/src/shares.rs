@@ -8,10 +8,11 @@
 //!   calls as there are free places. Two collections with hanging calls leave a third of the pool free, twenty-four
 //!   leave a twenty-fifth, and never less than the following.
 //! - A lane is *quick* when its last call ended within [`QUICK`], which is remembered for a while after its last call.
-//!   A lane that is not quick counts four times what its collection holds, so that slow collections shrink first, and it
-//!   leaves the last tenth of the pool free.
+//!   A lane that is not quick leaves the last tenth of the pool free.
 //! - A quick lane of a collection with fewer than [`FEW`] calls may use the last place.
-//! - A subscription that holds more than half of the pool leaves another twentieth free, for the others.
+//! - A subscription that holds more than half of the pool leaves another twentieth free, and its lanes that are not quick
+//!   count four times what their collection holds: where one subscription has filled the pool, its slow collections shrink
+//!   first, and slow calls of another subscription still find some dozens of places.
 //!
 //! A collection without a call under way and with quick calls waits only while a thousand others hold one of the last
 //! places each, and none of those can come back before its calls are quick again.
@@ -224,7 +225,8 @@ impl Shares {
         match class {
             0 if share.running < FEW => 0,
             0 => share.running + kept,
-            _ => 4 * share.running + kept,
+            _ if is_large => 4 * share.running + kept,
+            _ => share.running + kept,
         }
     }
 

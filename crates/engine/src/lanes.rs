@@ -695,15 +695,16 @@ mod tests {
     #[test]
     fn calls_that_hang_leave_room_for_those_of_a_stranger() {
         for (calls, collections) in [(1000, 5), (1200, 6), (1200, 24), (5000, 24), (5000, 100), (5000, 200)] {
-            for targets in [collections, calls] {
+            for (targets, subscriptions) in [(collections, 1), (calls, 1), (collections, collections)] {
                 let mut lanes = Many::new(DEFAULT);
-                let way = |call| ("s".to_owned(), call % collections, call % targets);
+                let subscription = |call| format!("s{}", call % subscriptions);
+                let way = |call| (subscription(call), call % collections, call % targets);
                 let mut running = hang(&mut lanes, calls, way);
                 // Each collection and target keeps a tenth for quick calls.
                 let bound = (180 * collections as usize).min(90 * targets as usize).min(750);
                 assert!(running.len() >= bound, "{calls} {collections}: {}", running.len());
                 for round in 0..20 {
-                    let stranger = begins(&mut lanes, "s", 10_000 + round).expect("it begins");
+                    let stranger = begins(&mut lanes, "s0", 10_000 + round).expect("it begins");
                     lanes.done(stranger, Some(true));
                     for place in running.drain(..50) {
                         lanes.done(place, Some(false));
@@ -746,6 +747,27 @@ mod tests {
                 let quick = begins(&mut lanes, "quick", 10_000).expect("it begins");
                 lanes.done(quick, Some(true));
             }
+        }
+    }
+
+    /// Calls of another subscription that are slow themselves find places too, and more as those that hang end.
+    #[test]
+    fn slow_calls_of_another_subscription_have_a_share() {
+        for collections in [24, 100] {
+            let mut lanes = Many::new(DEFAULT);
+            let mut hanging =
+                hang(&mut lanes, 5000, |call| ("s".to_owned(), call % collections, call % collections));
+            let way = |call| ("another".to_owned(), 10_000, 10_000 + call % 4);
+            let at_once = hang(&mut lanes, 200, way).len();
+            assert!(at_once >= 40, "{collections}: {at_once}");
+            while !hanging.is_empty() {
+                for place in hanging.drain(..hanging.len().min(10)) {
+                    lanes.done(place, Some(false));
+                }
+                while lanes.pop().is_some() {}
+            }
+            let room = lanes.collections.numbers[&10_000];
+            assert!(lanes.shares.running_of(room) >= 70, "{}", lanes.shares.running_of(room));
         }
     }
 

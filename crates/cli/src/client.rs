@@ -137,6 +137,10 @@ impl Client {
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
             return Err(refused("names no web server").into());
         }
+        let has_user = !base.username().is_empty() || base.password().is_some();
+        if has_user || base.query().is_some() || base.fragment().is_some() {
+            return Err(refused("has a user, a query or a fragment, which mean nothing here").into());
+        }
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(CONNECT_PATIENCE));

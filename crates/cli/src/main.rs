@@ -27,6 +27,7 @@ mod man;
 mod migrate;
 mod moment;
 mod nodes;
+mod outfile;
 mod output;
 mod preview;
 mod progress;

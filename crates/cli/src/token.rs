@@ -9,7 +9,7 @@ use http::Method;
 use recurrence::Timestamp;
 use serde_json::{Value, json};
 use server::app::register::NewToken;
-use server::config::{Flags, load};
+use server::config::{Flags, load_here};
 
 use crate::client::{self, Condition};
 use crate::output::{Format, Output, text, time};
@@ -148,7 +148,7 @@ fn offline(options: &Create) -> anyhow::Result<()> {
         database: options.database.clone(),
         ..Flags::default()
     };
-    let config = load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?;
+    let config = load_here(&flags).map_err(|fault| Refused::new(fault.to_string()))?;
     let new = NewToken {
         name: options.name.clone(),
         expires_at: expiry(options)?,

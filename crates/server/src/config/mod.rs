@@ -32,7 +32,7 @@ use crate::rates::Budget;
 
 pub use auth::{Auth, Oidc};
 pub use database::DatabaseUrl;
-pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
+pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load, load_here};
 pub use metrics::Metrics;
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};

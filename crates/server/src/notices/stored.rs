@@ -138,17 +138,6 @@ fn of_rule(mut problem: Problem) -> Problem {
     problem
 }
 
-/// The action that calls the webhook of a rule.
-pub(super) fn action(rule: &Notification, body: &Value) -> Value {
-    let mut headers = serde_json::Map::new();
-    headers.insert("Content-Type".to_owned(), "application/json".into());
-    headers.extend(rule.headers.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
-    json!({
-        "type": if rule.uri.starts_with("https") { "Https" } else { "Http" },
-        "request": {"method": "POST", "uri": rule.uri, "headers": headers, "body": body.to_string()},
-    })
-}
-
 fn write(rule: &Notification) -> Value {
     let scope = &rule.scope;
     let watched = json!({
@@ -161,7 +150,7 @@ fn write(rule: &Notification) -> Value {
         // As they were given: the call has more.
         "headers": rule.headers,
     });
-    json!({"properties": {"state": "Disabled", "action": action(rule, &watched)}})
+    json!({"properties": {"state": "Disabled", "action": rule.action(&watched)}})
 }
 
 fn read(stored: &StoredJob) -> Option<Notification> {

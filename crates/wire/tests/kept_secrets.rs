@@ -3,7 +3,7 @@
 mod common;
 
 use common::{job, now, read};
-use recurrence::fault::Faults;
+use recurrence::Faults;
 use serde_json::{Value, json};
 
 const SIGNING: &str = "whsec_UExBTlRFRC01ZWNyZXQtUExBTlRFRC01ZWNyZXQ=";

@@ -31,7 +31,7 @@ pub(crate) struct Options {
 const EXAMPLES: &str = "The server goes on working. The copy says of when it is: every change answered before that instant is in it,
 none that was asked for later, and the outcome of every call that was written down by then.
 It is one SQLite file, with secrets sealed; keep the server's keys too, in another place.
-To restore it, stop the server and put it into an empty data folder as punctual.db, with the keys.
+To restore it, stop the server: see `punctual restore --help`.
 
 Examples:
   punctual backup punctual-monday.db

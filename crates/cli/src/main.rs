@@ -32,13 +32,16 @@ mod preview;
 mod progress;
 mod refused;
 mod report;
+mod restore;
 mod role;
 mod secret;
 mod serve;
+mod similar;
 mod style;
 mod table;
 mod target;
 mod token;
+mod waiting;
 mod window;
 
 use std::process::ExitCode;
@@ -74,6 +77,8 @@ enum Command {
     Context(context::Options),
     /// Copy the store of a running server to a file
     Backup(backup::Options),
+    /// Put a backup in the place of what a data folder has
+    Restore(restore::Options),
     /// Move the store of a server from SQLite to PostgreSQL
     Migrate(migrate::Options),
     /// Write the collections and jobs of a deployment template to a server
@@ -90,6 +95,8 @@ enum Command {
     Audit(audit::Options),
     /// Show the nodes that share a server's store
     Nodes(nodes::Options),
+    /// Show which calls wait, for what, and whose calls hold their places
+    Waiting(waiting::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -117,6 +124,7 @@ fn main() -> ExitCode {
         Command::Ledger(options) => ledger::run(options),
         Command::Context(options) => context::run(options),
         Command::Backup(options) => backup::run(options),
+        Command::Restore(options) => restore::run(options),
         Command::Migrate(options) => migrate::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
@@ -125,6 +133,7 @@ fn main() -> ExitCode {
         Command::Role(options) => role::run(options),
         Command::Audit(options) => audit::run(options),
         Command::Nodes(options) => nodes::run(options),
+        Command::Waiting(options) => waiting::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Doctor(options) => doctor::run(options),
@@ -134,7 +143,10 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ending::end(&error),
+        Err(error) => {
+            let similar = similar::to_missing(&error);
+            ending::end(&error, similar.as_deref())
+        }
     }
 }
 

@@ -23,7 +23,7 @@ const DEFAULT_SERVER: &str = "http://127.0.0.1:8042";
 pub(crate) const DEFAULT_NAME: &str = "default";
 
 /// The version of the API that the commands speak.
-const API_VERSION: &str = "2016-03-01";
+pub(crate) const API_VERSION: &str = "2016-03-01";
 
 /// Which server.
 #[derive(Debug, Clone, Default, Args)]
@@ -129,6 +129,11 @@ impl Place {
             subscription: or(&self.subscription, &context.subscription),
             group: or(&self.group, &context.group),
             collection: context.collection.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+            chosen: Chosen {
+                subscription: self.subscription.is_some() || context.subscription.is_some(),
+                group: self.group.is_some() || context.group.is_some(),
+                collection: context.collection.is_some(),
+            },
         })
     }
 
@@ -144,13 +149,9 @@ impl InCollection {
         let mut target = self.place.resolve()?;
         if let Some(collection) = &self.collection {
             target.collection.clone_from(collection);
+            target.chosen.collection = true;
         }
         Ok(target)
-    }
-
-    /// Whether a collection was named here.
-    pub(crate) fn names_collection(&self) -> bool {
-        self.collection.is_some()
     }
 }
 
@@ -160,6 +161,22 @@ pub(crate) struct Target {
     pub(crate) subscription: String,
     pub(crate) group: String,
     pub(crate) collection: String,
+    pub(crate) chosen: Chosen,
+}
+
+/// Which parts of a place were chosen, by an option or by the context; the others are defaults.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Chosen {
+    pub(crate) subscription: bool,
+    pub(crate) group: bool,
+    pub(crate) collection: bool,
+}
+
+impl Chosen {
+    /// Whether anything was chosen: what nobody chose may still be missing without anything being wrong.
+    pub(crate) fn any(self) -> bool {
+        self.subscription || self.group || self.collection
+    }
 }
 
 /// All but what never needs to be encoded (RFC 3986, section 2.3).
@@ -236,6 +253,7 @@ impl Target {
             subscription: (*segments.get(2)?).to_owned(),
             group: (*segments.get(4)?).to_owned(),
             collection: (*segments.get(8)?).to_owned(),
+            chosen: self.chosen,
         })
     }
 }

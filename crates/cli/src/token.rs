@@ -93,9 +93,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         What::Create(options) if options.offline => offline(options),
         What::Create(options) => client::wait(create(options)),
         What::List { format, server } => client::wait(async {
-            let tokens = server.client()?.get("/api/tokens").await?;
+            let tokens = server.client()?.list("/api/tokens").await?;
             let mut list = Output::new(*format).list(HEADINGS);
-            for token in tokens.body["value"].as_array().into_iter().flatten() {
+            for token in &tokens {
                 list.add(token, row(token))?;
             }
             list.end("there are no tokens")?;

@@ -175,7 +175,7 @@ fn a_run_is_waited_for() {
     assert_eq!(history.lines().count(), 3, "a heading and two attempts: {history}");
     assert!(history.lines().skip(1).all(|line| line.contains("failed  main    1")), "{history}");
     let (_, history) = run("punctual history bad --status completed");
-    assert_eq!(history, "note: it has not run, or not like that\n");
+    assert_eq!(history, "note: no attempts match: see --status, --since and --until\n");
     let (_, ledger) = run("punctual ledger --not-run --json");
     let entries: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert!(entries.len() == 2 && entries.iter().all(|entry| entry["state"] == "faulted"), "{ledger}");

@@ -266,6 +266,26 @@ fn refuse_writes(process: u32) -> Option<Child> {
     String::from_utf8_lossy(&said[..length]).contains("attached").then_some(tracer)
 }
 
+/// What has room in the log already can still be written; larger changes cannot, and so the server is not ready.
+#[test]
+fn a_full_disk_is_not_ready_also_where_small_changes_have_room() {
+    Disk::with("a_full_disk_is_not_ready_also_where_small_changes_have_room", |disk| {
+        let mut clients = Clients::start(disk);
+        let ready = |clients: &Clients| clients.server.call("GET", "/readyz", None);
+        assert_eq!(ready(&clients).0, 200);
+        disk.fill();
+        until("the server not to be ready", || ready(&clients).0 == 503);
+        let (_, told) = ready(&clients);
+        let message = told["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("full"), "{told}");
+        assert_eq!(clients.server.call("GET", "/healthz", None).0, 200);
+        disk.free();
+        until("the server to be ready again", || ready(&clients).0 == 200);
+        assert_eq!(clients.put("afterwards", 0, 10).0, 201);
+        clients.find_everything(disk);
+    });
+}
+
 #[test]
 fn a_start_where_nothing_can_be_written_says_where() {
     Disk::with("a_start_where_nothing_can_be_written_says_where", |disk| {

@@ -122,6 +122,8 @@ fn an_audit_that_was_changed_is_found() {
         let db = Connection::open(folder.join("data/punctual.db")).expect("opened");
         db.execute_batch(&format!("BEGIN; {change}; COMMIT")).expect("changed");
         drop(db);
+        // Without this the server would not start: whoever changes the file can remove it too.
+        std::fs::remove_file(folder.join("data/punctual.db.witness")).expect("removed");
         let server = Server::start(&folder.join("data"), &[]);
         let address = format!("http://{}", server.address);
         let found = punctual(folder, &[("PUNCTUAL_SERVER", &address)], &["audit", "verify"]);

@@ -28,7 +28,7 @@ use crate::numbered::Numbered;
 pub(crate) const QUICK: Duration = Duration::from_secs(1);
 
 /// A quick lane may use the last place in the pool while its collection holds fewer calls than this.
-const FEW: usize = 2;
+pub(crate) const FEW: usize = 2;
 
 /// The shares of all collections, by the numbers of their rooms.
 #[derive(Debug)]

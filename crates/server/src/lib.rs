@@ -30,6 +30,7 @@ mod transport;
 
 pub use logging::Logging;
 pub use serve::{Options, make_token, serve};
+pub use stores::{make_folder, open_to_others};
 pub use transport::listen;
 
 /// The version of the product.

@@ -353,6 +353,7 @@ impl From<store::Error> for Problem {
             }
             store::Error::Unsupported(why) => Self::conflict(format!("Not by this server: {why}.")),
             store::Error::Corrupt(_)
+            | store::Error::Damaged(_)
             | store::Error::Failed(_)
             | store::Error::Keys(_)
             | store::Error::Moved(_) => {

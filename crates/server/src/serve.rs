@@ -146,6 +146,9 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     watching.inspect(JoinHandle::abort);
     resealer.abort();
     forgetter.abort();
+    if let Err(error) = store.close().await {
+        warn!(%error, "the store was not closed as it should be; the next start looks through all of it");
+    }
     info!(all_ended, "stopped");
     Ok(())
 }
@@ -217,6 +220,7 @@ pub async fn make_token(config: &Config, new: NewToken) -> anyhow::Result<Token>
     let app = App::configured(config, store.clone(), clock).with_keys(source);
     let made = app.create_token(new).await;
     store.leave().await?;
+    store.close().await?;
     made.map(|(token, _)| token).map_err(|problem| anyhow!(problem.message))
 }
 

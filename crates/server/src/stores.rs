@@ -1,10 +1,13 @@
 //! The store that the configuration asks for, and what goes with it: the clock and the keys.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use model::Clock;
-use store::{Keyring, PostgresSettings, PostgresStore, SqliteSettings, SqliteStore, Store};
+use store::{Keyring, PostgresSettings, PostgresStore, SqliteFile, SqliteSettings, SqliteStore, Store};
 use uuid::Uuid;
 
 use crate::VERSION;
@@ -29,15 +32,49 @@ pub(crate) async fn open(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Resu
 }
 
 fn embedded(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {
-    std::fs::create_dir_all(&config.data)
-        .with_context(|| format!("data: cannot make the folder {}", config.data.display()))?;
-    let file = config.store_file();
-    let (keyring, source) = keys::load(config, &SqliteStore::keys_of(&file)?)?;
+    make_folder(&config.data)?;
+    let file = SqliteFile::take(config.store_file(), Some(&keys::managed(config)))?;
+    warn_if_open(config);
+    let (keyring, source) = keys::load(config, &file.keys()?)?;
     let settings =
         SqliteSettings { plans: config.plans(), patience: config.patience(), ..SqliteSettings::new(keyring) };
-    let store = SqliteStore::open(file, settings, clock.now());
+    let store = SqliteStore::open_file(file, settings, clock.now());
     let store = Arc::new(store.map_err(|error| keys::explain(error, &source))?);
     Ok(Opened { store, clock, source })
+}
+
+/// Makes the data folder, for its owner alone, where there is none.
+pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.with_context(|| format!("data: cannot make the folder {}", folder.display()))
+}
+
+/// Says so where others than the owner may look into a store. Its modes are the operator's to change.
+fn warn_if_open(config: &Config) {
+    for (path, mode) in open_to_others(config) {
+        tracing::warn!(
+            path = %path.display(),
+            mode = format!("{mode:o}"),
+            "others than the owner may use the store; `chmod 700` on its folder keeps them away"
+        );
+    }
+}
+
+/// What of the embedded store others than its owner may use: the folder, where others may write to it, and the files in
+/// it that they can reach and read. With the modes.
+pub fn open_to_others(config: &Config) -> Vec<(PathBuf, u32)> {
+    let mode = |path: &Path| std::fs::metadata(path).map_or(0, |there| there.permissions().mode() & 0o777);
+    let folder = mode(&config.data);
+    let file = config.store_file();
+    let mut found = Vec::new();
+    if folder & 0o022 != 0 {
+        found.push((config.data.clone(), folder));
+    }
+    if folder & 0o011 != 0 && mode(&file) & 0o077 != 0 {
+        let mode = mode(&file);
+        found.push((file, mode));
+    }
+    found
 }
 
 async fn shared(config: &Config, database: &DatabaseUrl, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {

@@ -49,7 +49,7 @@ fn main() {
     if let Some(file) = after("--fill") {
         return fill(Path::new(file), rows.expect("how many rows"));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().expect("a runtime");
     runtime.block_on(measure(rows));
 }
 

@@ -73,7 +73,10 @@ pub use register::{Added, AuditQuery, Chain, MOST_ASSIGNMENTS, MOST_TOKENS, Regi
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
 pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
-pub use sqlite::{Durability, Inspection, SqliteSettings, SqliteStore, inspect};
+pub use sqlite::{
+    Durability, Inspection, Restored, SqliteFile, SqliteSettings, SqliteStore, examine_unused, inspect,
+    restore,
+};
 pub use store_clock::StoreClock;
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
@@ -85,6 +88,9 @@ pub enum Error {
     /// There is no room left to write.
     #[error("the store is full: {0}")]
     Full(String),
+    /// Something is missing, or does not belong together: the files of the store were cut, mixed, lost or damaged.
+    #[error("the store is not whole: {0}")]
+    Damaged(String),
     /// What is stored cannot be understood.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
@@ -520,6 +526,10 @@ pub trait Store: Register {
 
     /// Says goodbye: what this process holds can be claimed by others at once. It claims nothing afterwards.
     async fn leave(&self) -> Result<()>;
+
+    /// Leaves everything in its place, as the last thing that happens: what is asked for afterwards is refused.
+    async fn close(&self) -> Result<()>;
+
     /// The keys given and needed, the one that seals first.
     async fn keys(&self) -> Result<Vec<KeyUse>>;
 

@@ -32,6 +32,8 @@ pub(crate) struct JobRow {
     pub(crate) revision: i64,
     pub(crate) history_total: i64,
     pub(crate) collection: CollectionGist,
+    /// Whether it is deleted and kept for the ledger, and for calls that are under way.
+    pub(crate) deleted: bool,
 }
 
 /// What of a collection decisions about its jobs need.

@@ -247,7 +247,12 @@ async fn a_store_tells_the_same_after_a_move() {
     assert!(before.iter().all(|told| !told.contains(&format!("{revision:?}"))), "{revision:?} was used");
     node.prune(Retention { before: world.after(-86_400), history_per_job: 100 }).await.expect("pruned");
     let claimed = node.claim_due(world.after(120), world.after(120), 100).await.expect("claimed");
-    assert!(claimed.claims.len() as u64 >= waiting, "{}", claimed.claims.len());
+    // What a deleted job had under way is entered instead: it is not called again.
+    let is_left_behind = |told: &&String| told.contains("Faulted") && told.contains("JobDeleted");
+    let left_behind = |told: &[String]| told.iter().filter(is_left_behind).count();
+    let entered = left_behind(&everything(&*node).await) - left_behind(&before);
+    assert!(entered > 0, "nothing was left behind");
+    assert!((claimed.claims.len() + entered) as u64 >= waiting, "{} {entered}", claimed.claims.len());
 }
 
 fn similar(before: &[String], after: &[String]) {

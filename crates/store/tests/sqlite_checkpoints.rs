@@ -53,3 +53,24 @@ async fn the_log_is_worked_into_the_file_beside_the_writer() {
     tokio::time::timeout(Duration::from_secs(60), worked_in).await.expect("the file grows");
     assert_eq!(world.store().census().await.unwrap().jobs, 1000);
 }
+
+/// Where little happens, everything is in the file some minutes later, and the log is empty.
+#[tokio::test(start_paused = true)]
+async fn a_little_is_worked_into_the_file_some_minutes_later() {
+    let backend = Sqlite(TempDir::new().unwrap());
+    let log = || std::fs::metadata(backend.path().with_extension("db-wal")).map_or(0, |log| log.len());
+    let world = World::new(&backend).await;
+    for round in 0..3 {
+        world.put(&format!("job-{round}"), world.minutely_in(60)).await;
+        assert!(log() > 0, "it is in the log first");
+        let empty = async {
+            while log() > 0 {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        // By the paused clock, which nobody waits for.
+        tokio::time::timeout(Duration::from_secs(3600), empty).await.expect("the log is emptied");
+        let jobs = world.store().all_jobs(&store::conformance::path()).await.unwrap();
+        assert_eq!(jobs.len(), round + 1);
+    }
+}

@@ -32,7 +32,11 @@ impl Backend for Sqlite<'_> {
 #[test]
 fn the_victim() {
     let (Ok(file), Ok(round)) = (std::env::var(FILE), std::env::var(ROUND)) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .expect("a runtime");
     runtime.block_on(live(Path::new(&file), &round));
 }
 
@@ -79,7 +83,11 @@ async fn live(file: &Path, round: &str) {
 fn nothing_is_lost_when_the_process_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("punctual.db");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .expect("a runtime");
     runtime.block_on(async { drop(World::new(&Sqlite(&file)).await) });
 
     let (mut put, mut edited, mut settled) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());

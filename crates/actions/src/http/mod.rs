@@ -10,6 +10,7 @@ pub(crate) mod dialer;
 #[cfg(test)]
 mod inwards;
 mod link;
+mod lookups;
 pub(crate) mod message;
 mod pool;
 mod redirect;

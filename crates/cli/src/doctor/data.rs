@@ -18,8 +18,12 @@ pub(super) fn look(config: &Config, now: Timestamp) -> Vec<Finding> {
     }
     let mut findings = vec![rights("data.rights", folder), space(folder)];
     let database = config.store_file();
-    findings.push(lock(&database));
-    if database.exists() {
+    findings.push(lock(folder, &database));
+    findings.extend(private(config));
+    if let Err(error) = store::examine_unused(&database, Some(&server::keys::managed(config))) {
+        let fix = "`punctual serve` does not start with it, and says the same; nothing is changed until then";
+        findings.push(Finding::wrong("data.store", error.to_string(), fix));
+    } else if database.exists() {
         findings.push(store(&database));
         findings.extend(past(&database, now));
     } else {
@@ -75,13 +79,16 @@ fn space(folder: &Path) -> Finding {
 }
 
 /// Whether a server is using it. Nothing is made to find out.
-fn lock(database: &Path) -> Finding {
+fn lock(folder: &Path, database: &Path) -> Finding {
     const CHECK: &str = "data.lock";
     let path = PathBuf::from(format!("{}.lock", database.display()));
     let Ok(file) = File::open(&path) else { return Finding::ok(CHECK, "no server has used the folder yet") };
+    // A network drive that cannot lock folders locks files, which is what counts.
+    let is_folder_held = File::open(folder)
+        .is_ok_and(|folder| matches!(folder.try_lock_shared(), Err(TryLockError::WouldBlock)));
     match file.try_lock_shared() {
-        Ok(()) => Finding::ok(CHECK, "no server is using the folder"),
-        Err(TryLockError::WouldBlock) => Finding::ok(CHECK, "a running server is using the folder"),
+        Ok(()) if !is_folder_held => Finding::ok(CHECK, "no server is using the folder"),
+        Ok(()) | Err(TryLockError::WouldBlock) => Finding::ok(CHECK, "a running server is using the folder"),
         Err(TryLockError::Error(error)) => Finding::wrong(
             CHECK,
             format!("{} cannot be locked: {error}", path.display()),
@@ -90,9 +97,23 @@ fn lock(database: &Path) -> Finding {
     }
 }
 
+/// Whether others than the owner may look into it.
+fn private(config: &Config) -> Vec<Finding> {
+    const CHECK: &str = "data.private";
+    let open = server::open_to_others(config);
+    if open.is_empty() {
+        return vec![Finding::ok(CHECK, "only its owner may use what is in it")];
+    }
+    let finding = |(path, mode): (PathBuf, u32)| {
+        let says = format!("others than the owner may use {} (mode {mode:o})", path.display());
+        Finding::warning(CHECK, says, format!("chmod 700 '{}'", config.data.display()))
+    };
+    open.into_iter().map(finding).collect()
+}
+
 fn store(database: &Path) -> Finding {
     const CHECK: &str = "data.store";
-    let restore = "stop the server, move the file away and restore a backup: see `punctual backup --help`";
+    let restore = "stop the server and restore a backup: see `punctual restore --help`";
     match store::inspect(database) {
         Err(error) => Finding::wrong(CHECK, error.to_string(), restore),
         Ok(found) if !found.faults.is_empty() => {

@@ -11,6 +11,10 @@ const CHECK: &str = "keys.secrets";
 /// Of the embedded store.
 pub(super) fn look(config: &Config) -> Finding {
     let database = config.store_file();
+    // Nothing opens a store that is not whole: that alone could change it.
+    if store::examine_unused(&database, Some(&keys::managed(config))).is_err() {
+        return Finding::unknown(CHECK, "a store that is not whole is not asked which keys it needs");
+    }
     let needed = match SqliteStore::keys_of(&database) {
         Ok(needed) => needed,
         Err(error) => return Finding::unknown(CHECK, error.to_string()),

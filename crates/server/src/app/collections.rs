@@ -94,9 +94,14 @@ impl App {
     }
 
     /// Switches a collection on or off.
-    pub async fn switch_collection(&self, path: &CollectionPath, on: bool) -> Result<()> {
+    pub async fn switch_collection(
+        &self,
+        path: &CollectionPath,
+        on: bool,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
         let state = if on { CollectionState::Enabled } else { CollectionState::Disabled };
-        self.change_collection(path, &Preconditions::default(), |existing| {
+        self.change_collection(path, preconditions, |existing| {
             let existing = existing.ok_or_else(|| Problem::no_collection(&path.group, &path.name))?;
             Ok((Collection { state, ..existing.clone() }, Vec::new()))
         })

@@ -211,9 +211,15 @@ impl App {
     }
 
     /// Runs a job once more, now; the tag of that run.
-    pub async fn run_job(&self, path: &CollectionPath, name: &str) -> Result<Uuid> {
+    pub async fn run_job(
+        &self,
+        path: &CollectionPath,
+        name: &str,
+        preconditions: &Preconditions,
+    ) -> Result<Uuid> {
         let collection = self.collection(path).await?.collection;
         let existing = self.job(path, name).await?;
+        preconditions.check(Some(existing.revision))?;
         refuse_final(&existing.job.name, existing.job.state)?;
         if collection.state != model::CollectionState::Enabled {
             return Err(Problem::conflict(format!(

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use model::admission::Limits;
 use model::{Clock, Execution, Plans, Timestamp, Uuid};
 use store::Store;
+use tokio::sync::Semaphore;
 use wire::dialect::EnumCase;
 
 pub use preconditions::{Preconditions, etag};
@@ -67,6 +68,8 @@ pub struct App {
     pub hosts: Hosts,
     /// Who makes calls to try out; `None` where nobody does.
     pub trials: Option<Arc<Trials>>,
+    /// The places of exports: each costs the memory of a collection.
+    pub exports: Arc<Semaphore>,
     /// How the server is set.
     pub config: Arc<Config>,
     /// Since when.
@@ -104,6 +107,7 @@ impl App {
             traces: None,
             hosts: Hosts::of(config.listen, &config.api.hosts),
             trials: None,
+            exports: Arc::new(Semaphore::new(export::MOST)),
             config: Arc::new(config.clone()),
             started_at,
             keys: Arc::new(Keys::new(Source::Environment)),

@@ -437,6 +437,7 @@ impl Config {
             keep: self.retention.keep,
             history_per_job: self.retention.history_per_job,
             drain: self.engine.drain,
+            late_after: self.engine.late_after,
             traces: self.traces.sampling(),
         }
     }

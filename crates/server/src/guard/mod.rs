@@ -98,7 +98,7 @@ struct Doors {
     /// How long sign-ins hold.
     patience: Patience,
     /// Whose tokens are believed besides our own.
-    issuer: Option<Issuer>,
+    issuer: Option<Arc<Issuer>>,
     directory: Directory,
     /// A minute, and how many were refused in it.
     refusals: Mutex<(i64, u32)>,
@@ -301,7 +301,7 @@ impl Guard {
         ))
     }
 
-    fn issuer(&self) -> Result<&Issuer, Problem> {
+    fn issuer(&self) -> Result<&Arc<Issuer>, Problem> {
         let issuer = self.doors.as_ref().and_then(|doors| doors.issuer.as_ref());
         issuer.filter(|issuer| issuer.name().is_some()).ok_or_else(issuer::no_sign_in)
     }

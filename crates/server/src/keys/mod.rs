@@ -75,7 +75,7 @@ pub(crate) fn load(config: &Config, needed: &[KeyId]) -> anyhow::Result<(Keyring
     let keyring = match keyring {
         Some(keyring) => keyring,
         None => {
-            let path = config.data.join(MANAGED);
+            let path = managed(config);
             if !needed.is_empty() {
                 bail!("{}", missing(needed, &path));
             }
@@ -107,11 +107,16 @@ pub fn at_hand(config: &Config) -> anyhow::Result<(Option<Keyring>, Source)> {
             (Some(read(&source)?), source)
         }
         None => {
-            let source = Source::Managed(config.data.join(MANAGED));
+            let source = Source::Managed(managed(config));
             let is_there = source.file().is_some_and(Path::exists);
             (is_there.then(|| read(&source)).transpose()?, source)
         }
     })
+}
+
+/// Where the server has the keys that it has made for itself.
+pub fn managed(config: &Config) -> PathBuf {
+    config.data.join(MANAGED)
 }
 
 fn missing(needed: &[KeyId], path: &Path) -> String {

@@ -11,6 +11,8 @@ mod requests;
 mod survey;
 mod text;
 
+use std::collections::HashMap;
+
 use engine::CollectionNumbers;
 use model::{CollectionPath, Fate};
 
@@ -65,6 +67,12 @@ fn engine(page: &mut Page, app: &App) {
         &[],
         numbers.in_lanes().map(|(_, count)| count).sum::<i64>() as f64,
     );
+    let waiting = "punctual_calls_waiting";
+    page.family(waiting, Kind::Gauge, "Executions that are due and wait, by what they wait for.");
+    for (wait, count) in numbers.in_lanes() {
+        page.sample(waiting, &[("for", wait.name())], count as f64);
+    }
+    queues(page, app);
     page.gauge(
         "punctual_claim_lag_seconds",
         "How long the first execution that nobody has claimed has been due.",
@@ -102,6 +110,42 @@ fn engine(page: &mut Page, app: &App) {
         page.family(name, Kind::Histogram, help);
         page.histogram(name, &[], histogram);
     }
+}
+
+/// Who holds the places, without names: there may be any number of them.
+fn queues(page: &mut Page, app: &App) {
+    let queues = app.live.watched.queues.look();
+    let first = queues.iter().filter_map(|queue| queue.first).map(|(due, _)| due).min();
+    let waited = first.map(|due| app.clock.now().duration_since(due).as_secs_f64().max(0.0));
+    page.gauge(
+        "punctual_calls_waiting_seconds",
+        "How long the execution that waits longest has been due.",
+        &[],
+        waited.unwrap_or_default(),
+    );
+    let mut held: [HashMap<_, usize>; 3] = Default::default();
+    for queue in &queues {
+        let path = &queue.collection;
+        let collection = (&*path.subscription, &*path.group, &*path.name);
+        for (held, key) in
+            held.iter_mut().zip([(collection.0, "", ""), collection, (queue.target.as_str(), "", "")])
+        {
+            *held.entry(key).or_default() += queue.running;
+        }
+    }
+    let most = "punctual_calls_held_most";
+    let help =
+        "Calls under way of the subscription, of the collection and to the target that has the most of them.";
+    page.family(most, Kind::Gauge, help);
+    for (by, held) in ["subscription", "collection", "target"].into_iter().zip(&held) {
+        page.sample(most, &[("by", by)], held.values().max().copied().unwrap_or_default() as f64);
+    }
+    page.gauge(
+        "punctual_calls_limit",
+        "How many calls may be under way.",
+        &[],
+        app.config.engine.calls as f64,
+    );
 }
 
 fn collections(page: &mut Page, app: &App) {

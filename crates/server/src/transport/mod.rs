@@ -57,7 +57,7 @@ pub(crate) const UNTAKEN: u32 = 1024;
 ///
 /// # Errors
 ///
-/// As [`bind`].
+/// Where the address is taken, or is not this machine's, or needs other rights.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     bind(address)?.listen(UNTAKEN)
 }
@@ -66,7 +66,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 ///
 /// # Errors
 ///
-/// Where the address is taken, or is not this machine's, or needs other rights.
+/// As [`listen`].
 pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // Elsewhere it would let two programs have the same port.

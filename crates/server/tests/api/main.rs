@@ -45,5 +45,6 @@ mod surroundings;
 mod switched;
 mod trials;
 mod versions;
+mod waiting;
 mod watched;
 mod world;

@@ -140,6 +140,7 @@ fn rows() -> Vec<Row> {
         row("GET", "/metadata/endpoints?api-version=1.0".into(), None, READERS, Done, Done),
         row("GET", "/api/ledger".into(), None, READERS, Done, Done),
         row("GET", "/api/overview".into(), None, READERS, Done, Done),
+        row("GET", "/api/waiting".into(), None, READERS, Done, Done),
         row("GET", "/api/jobs".into(), None, READERS, Done, Done),
         row("GET", "/api/notifications".into(), None, READERS, Done, Done),
         row("GET", "/api/notices".into(), None, READERS, Done, Done),

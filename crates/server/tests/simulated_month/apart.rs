@@ -152,6 +152,7 @@ visits! {
     census() -> Census;
     nodes() -> Vec<Node>;
     leave() -> ();
+    close() -> ();
     keys() -> Vec<KeyUse>;
     add_key(key: Key) -> ();
     reseal(most: u32) -> u32;

@@ -250,9 +250,9 @@ async fn a_month(backend: &dyn Backend) {
     world.app.put_job(&path("on"), PAUSED_THEN_REPLACED, &replacement, &any).await.expect("replaced");
     world.app.delete_job(&path("on"), PAUSED_THEN_DELETED, &any).await.expect("deleted");
     world.until(COLLECTION_OFF.0).await;
-    world.app.switch_collection(&path("off"), false).await.expect("switched");
+    world.app.switch_collection(&path("off"), false, &Preconditions::default()).await.expect("switched");
     world.until(COLLECTION_OFF.1).await;
-    world.app.switch_collection(&path("off"), true).await.expect("switched");
+    world.app.switch_collection(&path("off"), true, &Preconditions::default()).await.expect("switched");
     world.until(EDIT).await;
     world.patch(EDITED, json!({"recurrence": edited()})).await;
     world.until(DELETION).await;

@@ -114,6 +114,7 @@ macro_rules! conformance {
                 disabling_and_enabling_accounts_for_the_pause,
                 a_replaced_job_counts_anew,
                 deleting_accounts_for_what_was_in_flight,
+                what_a_deleted_job_had_begun_ends_as_it_ends,
                 a_disabled_collection_runs_nothing,
                 a_disabled_collection_stops_retries,
                 a_deleted_collection_takes_its_jobs_along;
@@ -133,7 +134,8 @@ macro_rules! conformance {
                 the_last_occurrence_decides_the_final_state,
                 batches_are_settled_together,
                 what_went_well_counts_beside_what_did_not,
-                a_settlement_tells_what_it_wrote;
+                a_settlement_tells_what_it_wrote,
+                what_was_too_late_is_missed;
             sealing:
                 another_key_seals_everything_in_the_end,
                 what_executions_keep_is_sealed_anew_too,

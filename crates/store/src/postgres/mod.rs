@@ -585,6 +585,11 @@ impl Store for PostgresStore {
         left.await.map_err(|fault: Fault| fault.tell(&self.shared.address.place))
     }
 
+    async fn close(&self) -> Result<()> {
+        // The database looks after itself.
+        Ok(())
+    }
+
     async fn snapshot(&self, _: Arc<dyn Clock>) -> Result<Option<Snapshot>> {
         Err(Error::Unsupported(
             "the jobs are kept in PostgreSQL: back it up with its own tools, such as pg_dump or pg_basebackup"

@@ -5,11 +5,8 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::fault::Outcome;
-use super::{connection, migrations, moves};
+use super::{connection, migrations, moves, opening};
 use crate::Result;
-
-/// The most faults that are named; a file with more is no less broken.
-const MOST_FAULTS: u32 = 10;
 
 /// What a look at a file of a [`SqliteStore`](crate::SqliteStore) finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +29,7 @@ pub fn inspect(path: &Path) -> Result<Inspection> {
 fn look(path: &Path) -> Outcome<Inspection> {
     let db = connection::reader(path)?;
     migrations::check(&db)?;
-    let mut statement = db.prepare(&format!("PRAGMA quick_check({MOST_FAULTS})"))?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let mut faults: Vec<String> = lines.collect::<rusqlite::Result<_>>()?;
-    faults.retain(|line| line != "ok");
+    let faults = opening::faults(&db, "quick_check")?;
     // What is damaged may not tell anything else.
     let copied_at = if faults.is_empty() { moves::copied_at(&db)? } else { None };
     Ok(Inspection {

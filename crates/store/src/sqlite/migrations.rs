@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_settling.sql"),
     include_str!("migrations/0009_copies.sql"),
     include_str!("migrations/0010_names.sql"),
+    include_str!("migrations/0011_witness.sql"),
 ];
 
 /// "PUNC": marks the file as ours.

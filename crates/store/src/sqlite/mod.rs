@@ -10,6 +10,9 @@
 //! `source` (what is read for that), and `unsealed` for stores of earlier versions. What happens is decided by
 //! [`model::transition`]; these modules fetch what it needs and write what it says.
 //!
+//! Before any of that, `opening` takes the file, and `examine` compares it (`standing`) with its log (`wal`) and with the
+//! `witness` beside it: a store of which something is missing is not opened. `restore` puts another in its place.
+//!
 //! # What is only in memory
 //!
 //! `tickets` (who has begun what), `at_hand` (rows that a settlement will need), [`KnownJobs`](crate::known::KnownJobs)
@@ -27,6 +30,7 @@ mod collections;
 mod columns;
 mod connection;
 mod definitions;
+mod examine;
 mod executions;
 mod fault;
 mod filing;
@@ -40,24 +44,31 @@ mod many;
 mod migrations;
 mod moves;
 mod off;
+mod opening;
 mod prune;
 mod readers;
 mod register;
+mod restore;
 mod revisions;
 mod search;
 mod settle;
 mod sight;
 mod snapshot;
 mod source;
+mod standing;
 mod tallies;
 #[cfg(test)]
 mod tests;
 mod tickets;
 mod unsealed;
+mod wal;
+mod witness;
 mod writer;
 
 pub use inspect::{Inspection, inspect};
 pub(crate) use moves::{Mark, Moved};
+pub use opening::{SqliteFile, examine_unused};
+pub use restore::{Restored, restore};
 pub(crate) use source::{Count, Source};
 
 use std::path::{Path, PathBuf};
@@ -71,7 +82,6 @@ use model::transition::{self, Patience};
 use model::{Clock, CollectionPath, Execution, Fate, GroupPath, JobState, Plans, Reason};
 use tokio::sync::Semaphore;
 
-use self::connection::Lock;
 use self::fault::Outcome;
 use self::readers::Readers;
 use self::tickets::Tickets;
@@ -79,7 +89,7 @@ use self::writer::{Shared, Writer};
 use crate::register::{Behalf, Made};
 use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
+    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs, GroupWrite,
     HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result, Retention,
     Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate, StoredCollection,
     StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
@@ -138,18 +148,28 @@ impl SqliteStore {
     /// readable are sealed. Where a key is missing, this says which and changes nothing. This waits for the disk; call it
     /// where that is allowed.
     pub fn open(path: impl Into<PathBuf>, settings: SqliteSettings, now: Timestamp) -> Result<Self> {
-        let path = path.into();
-        let lock = Lock::take(&path)?;
+        Self::open_file(SqliteFile::take(path, None)?, settings, now)
+    }
+
+    /// The same, of a file that was taken already.
+    pub fn open_file(file: SqliteFile, settings: SqliteSettings, now: Timestamp) -> Result<Self> {
+        let path = file.path.clone();
         snapshot::remove_unfinished(&path);
-        let db = connection::writer(&path, settings.durability)
-            .and_then(|db| {
-                moves::serve(&db)?;
-                keys::check(&db, &settings.keyring)?;
-                unsealed::seal_all(&db, &settings.keyring)?;
-                claims::free_all(&db, now)?;
-                Ok(db)
-            })
-            .map_err(|fault| fault.tell(&path))?;
+        let opened = file.open(settings.durability).and_then(|(db, opening)| {
+            let usable = moves::serve(&db)
+                .and_then(|()| keys::check(&db, &settings.keyring))
+                .and_then(|()| unsealed::seal_all(&db, &settings.keyring))
+                .and_then(|()| claims::free_all(&db, now));
+            match usable {
+                Ok(()) => {
+                    opening.settle(&db);
+                    Ok((db, opening))
+                }
+                // Why it is not served is worth more than what went wrong while it was put down again.
+                Err(fault) => opening.close(db).or(Ok(())).and(Err(fault)),
+            }
+        });
+        let (db, opening) = opened.map_err(|fault| fault.tell(&path))?;
         let shared = Arc::new(Shared {
             path,
             tickets: Tickets::default(),
@@ -157,7 +177,7 @@ impl SqliteStore {
             settings,
             bell: Bell::new(),
             numbers: StoreNumbers::default(),
-            _lock: lock,
+            opening,
         });
         let writer = Arc::new(Writer::new(Arc::clone(&shared), db));
         let readers = Readers::new(Arc::clone(&shared));
@@ -368,7 +388,7 @@ impl Store for SqliteStore {
     async fn add_execution(&self, execution: Execution) -> Result<()> {
         self.change(move |work| {
             let id = execution.job.0;
-            if jobs::by_id(work.db, id)?.is_some() {
+            if jobs::by_id(work.db, id)?.is_some_and(|job| !job.deleted) {
                 let new = executions::New { execution, ahead: false, claimed: false };
                 executions::insert(work, std::iter::once(&new))?;
                 work.ring = true;
@@ -427,6 +447,8 @@ impl Store for SqliteStore {
     }
 
     async fn check(&self) -> Result<()> {
+        // A small change may have room in the log while larger ones have none.
+        connection::check_room(&self.shared.path)?;
         // A revision more or less does not matter; writing what is there already would not reach the disk.
         self.writer.run(|work| work.revisions.next(work.db).map(drop)).await
     }
@@ -443,6 +465,13 @@ impl Store for SqliteStore {
     async fn leave(&self) -> Result<()> {
         // There are no others.
         Ok(())
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.readers.close().await;
+        let writer = Arc::clone(&self.writer);
+        let closed = tokio::task::spawn_blocking(move || writer.close()).await;
+        closed.unwrap_or_else(|error| Err(Error::Failed(format!("closing was lost: {error}"))))
     }
 
     async fn keys(&self) -> Result<Vec<KeyUse>> {

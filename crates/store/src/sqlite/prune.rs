@@ -166,7 +166,8 @@ fn remove_tombstones(work: &mut Work<'_>, jobs: BTreeSet<i64>) -> Outcome<()> {
     let spoken_of: HashSet<i64> = unfiled.map(|entry| entry.job).collect();
     let mut statement = work.db.prepare_cached(
         "DELETE FROM jobs WHERE id = ?1 AND deleted_at IS NOT NULL AND sweep = 0
-         AND NOT EXISTS (SELECT 1 FROM ledger_filed WHERE job_id = ?1)",
+         AND NOT EXISTS (SELECT 1 FROM ledger_filed WHERE job_id = ?1)
+         AND NOT EXISTS (SELECT 1 FROM executions WHERE job_id = ?1)",
     )?;
     for job in jobs.into_iter().filter(|job| !spoken_of.contains(job)) {
         let removed = statement.execute(params![job])?;

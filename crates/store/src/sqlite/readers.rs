@@ -35,7 +35,7 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection, &Shared) -> Outcome<T> + Send + 'static,
     ) -> Result<T> {
-        let closed = |_| Error::Failed("the store is closed".to_owned());
+        let closed = |_| Error::Unavailable("the store is closed: the server stops".to_owned());
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
         let (shared, idle) = (Arc::clone(&self.shared), Arc::clone(&self.idle));
         let task = tokio::task::spawn_blocking(move || {
@@ -53,6 +53,14 @@ impl Readers {
             })
         });
         task.await.unwrap_or_else(|error| Err(Error::Failed(format!("a read was lost: {error}"))))
+    }
+
+    /// Waits until nobody reads, and lets nobody begin.
+    pub(super) async fn close(&self) {
+        // The permits come back to nobody: they are closed.
+        let _all = self.permits.acquire_many(READERS as u32).await;
+        self.permits.close();
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

@@ -6,37 +6,45 @@ use rusqlite::{Connection, params};
 
 use super::fault::Outcome;
 
-/// How far the count is.
+/// How far the count is, and that of commits.
 #[derive(Debug, Default)]
 pub(super) struct Revisions {
-    /// The last one given; `None` when it has to be read.
-    last: Option<i64>,
+    /// The last revision given, and how many commits there were; `None` when it has to be read.
+    last: Option<(i64, i64)>,
+    /// The revision that is stored.
     written: i64,
 }
 
 impl Revisions {
     /// A revision that nothing had before.
     pub(super) fn next(&mut self, db: &Connection) -> Outcome<i64> {
-        let last = match self.last {
-            Some(last) => last,
-            None => {
-                let stored: i64 =
-                    db.prepare_cached("SELECT last FROM revisions")?.query_row([], |row| row.get(0))?;
-                self.written = stored;
-                stored
-            }
-        };
-        self.last = Some(last + 1);
+        let (last, commits) = self.read(db)?;
+        self.last = Some((last + 1, commits));
         Ok(last + 1)
     }
 
-    /// Writes how far it is, if it went on.
-    pub(super) fn write(&mut self, db: &Connection) -> Outcome<()> {
-        if let Some(last) = self.last.filter(|last| *last != self.written) {
-            db.prepare_cached("UPDATE revisions SET last = ?1")?.execute(params![last])?;
-            self.written = last;
+    /// Writes how far it is and counts a commit, if there is anything to commit; how many there are then.
+    pub(super) fn write(&mut self, db: &Connection, has_changes: bool) -> Outcome<Option<i64>> {
+        let has_revisions = self.last.is_some_and(|(last, _)| last != self.written);
+        if !has_changes && !has_revisions {
+            return Ok(None);
         }
-        Ok(())
+        let (last, commits) = self.read(db)?;
+        db.prepare_cached("UPDATE revisions SET last = ?1, commits = ?2, closed = 0")?
+            .execute(params![last, commits + 1])?;
+        (self.last, self.written) = (Some((last, commits + 1)), last);
+        Ok(Some(commits + 1))
+    }
+
+    fn read(&mut self, db: &Connection) -> Outcome<(i64, i64)> {
+        if let Some(known) = self.last {
+            return Ok(known);
+        }
+        let stored = db
+            .prepare_cached("SELECT last, commits FROM revisions")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        (self.last, self.written) = (Some(stored), stored.0);
+        Ok(stored)
     }
 
     /// After a rollback it is not known what is stored.

@@ -13,6 +13,7 @@ use rusqlite::{Connection, params};
 
 use super::connection;
 use super::fault::Outcome;
+use super::standing::Standing;
 use crate::Error;
 use crate::codec::{instant, ticks};
 
@@ -50,19 +51,24 @@ impl Moment {
     }
 
     fn copy_all(&self, to: &Path) -> Outcome<()> {
-        let mut copy = Connection::open(to)?;
-        {
-            let backup = Backup::new(&self.db, &mut copy)?;
-            match backup.step(-1)? {
-                StepResult::Done => {}
-                other => return Err(Error::Unavailable(format!("the copy had to stop: {other:?}")).into()),
-            }
-        }
-        // One file, complete in itself.
-        copy.pragma_update(None, "journal_mode", "delete")?;
+        let copy = copy_to(&self.db, to)?;
         copy.execute("UPDATE moves SET copied_at = ?1", params![ticks(self.at)])?;
-        Ok(())
+        Standing::part(&copy)
     }
+}
+
+/// Copies everything that a connection sees to a file that is complete in itself.
+pub(super) fn copy_to(db: &Connection, to: &Path) -> Outcome<Connection> {
+    let mut copy = connection::make(to)?;
+    {
+        let backup = Backup::new(db, &mut copy)?;
+        match backup.step(-1)? {
+            StepResult::Done => {}
+            other => return Err(Error::Unavailable(format!("the copy had to stop: {other:?}")).into()),
+        }
+    }
+    copy.pragma_update(None, "journal_mode", "delete")?;
+    Ok(copy)
 }
 
 /// Removes what a process that died in the middle has left.
@@ -75,6 +81,7 @@ pub(super) fn remove_unfinished(store: &Path) {
     }
 }
 
-fn beside(store: &Path) -> PathBuf {
+/// Where a copy is made.
+pub(super) fn beside(store: &Path) -> PathBuf {
     PathBuf::from(format!("{}.copy", store.display()))
 }

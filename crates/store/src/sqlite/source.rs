@@ -6,9 +6,10 @@ use model::{CollectionPath, Timestamp};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
 
-use super::connection::{self, Lock};
+use super::connection;
 use super::fault::{Fault, Outcome};
 use super::moves::{self, Mark, Moved};
+use super::opening::{self, Opening, SqliteFile};
 use super::{Durability, claims, keys, migrations, unsealed};
 use crate::moving::{Batch, Cell, Column, Form, Kind, Origin, Row};
 use crate::seal::{Keyring, Proofs};
@@ -19,7 +20,7 @@ pub(crate) struct Source {
     path: PathBuf,
     db: Connection,
     /// Held once no server is there.
-    lock: Option<Lock>,
+    opening: Option<Opening>,
 }
 
 /// Where a count goes on.
@@ -40,6 +41,8 @@ impl Source {
                 path.display()
             )));
         }
+        // Before SQLite looks at it, which takes a log that is not whole for a shorter one.
+        opening::examine_unused(path, None)?;
         let opened = connection::reader(path).and_then(|db| {
             migrations::check(&db)?;
             let version = migrations::version(&db)?;
@@ -49,7 +52,7 @@ impl Source {
             Ok(db)
         });
         let db = opened.map_err(|fault| fault.tell(path))?;
-        Ok(Self { path: path.to_owned(), db, lock: None })
+        Ok(Self { path: path.to_owned(), db, opening: None })
     }
 
     /// The version of its schema, and the one that it has when no server holds it.
@@ -73,29 +76,26 @@ impl Source {
     ///
     /// A store that was moved away is held too.
     pub(crate) fn hold(&mut self, keyring: &Keyring, now: Timestamp) -> Result<bool> {
-        if self.lock.is_some() {
+        if self.opening.is_some() {
             return Ok(true);
         }
-        let Some(lock) = Lock::try_take(&self.path)? else { return Ok(false) };
-        let taken = connection::writer(&self.path, Durability::PowerFailure).and_then(|db| {
+        let Some(file) = SqliteFile::try_take(&self.path)? else { return Ok(false) };
+        let taken = file.open(Durability::PowerFailure).and_then(|(db, opening)| {
             if moves::read(&db)?.is_none_or(|mark| mark.moved.is_none()) {
                 keys::check(&db, keyring)?;
                 unsealed::seal_all(&db, keyring)?;
                 claims::free_all(&db, now)?;
             }
-            Ok(db)
+            Ok((db, opening))
         });
-        self.db = taken.map_err(|fault| fault.tell(&self.path))?;
-        self.lock = Some(lock);
+        let (db, opening) = taken.map_err(|fault| fault.tell(&self.path))?;
+        (self.db, self.opening) = (db, Some(opening));
         Ok(true)
     }
 
     /// Whether somebody else has it; nothing is taken.
     pub(crate) fn is_served(&self) -> Result<bool> {
-        if self.lock.is_some() {
-            return Ok(false);
-        }
-        Ok(Lock::try_take(&self.path)?.is_none())
+        Ok(self.opening.is_none() && connection::is_held(&self.path))
     }
 
     /// How many rows there are.

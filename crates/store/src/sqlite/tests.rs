@@ -269,7 +269,8 @@ async fn a_snapshot_is_a_store() {
     world.settle(&claim, true).await;
     assert!(store.snapshot(clock.clone()).await.unwrap().is_none(), "one at a time");
 
-    let to = backend.folder.path().join("copied.db");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let to = elsewhere.path().join("copied.db");
     std::io::copy(&mut snapshot.file, &mut std::fs::File::create(&to).unwrap()).unwrap();
     assert_eq!(snapshot.at, world.now);
     drop(snapshot);

@@ -7,7 +7,7 @@ use model::JobId;
 use rusqlite::{Connection, params};
 
 use super::fault::Outcome;
-use super::keys;
+use super::{connection, keys};
 use crate::seal::{self, Keyring};
 
 /// How many definitions are sealed in one transaction.
@@ -89,19 +89,9 @@ fn remove_traces(db: &Connection) -> Outcome<()> {
 fn rebuild(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch("VACUUM")?;
     // The log still has what was there before, until it is cut.
-    cut_log(db)?;
+    connection::cut_log(db)?;
     db.execute("UPDATE traces SET linger = 0", [])?;
     Ok(())
-}
-
-fn cut_log(db: &Connection) -> rusqlite::Result<()> {
-    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| match row.get::<_, i64>(0)? {
-        0 => Ok(()),
-        _ => Err(rusqlite::Error::SqliteFailure(
-            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
-            Some("another program reads the file".to_owned()),
-        )),
-    })
 }
 
 #[cfg(test)]

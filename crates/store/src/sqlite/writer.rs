@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -20,10 +21,11 @@ use super::at_hand::AtHand;
 use super::checkpoints::Checkpoints;
 use super::fault::{Fault, Outcome};
 use super::filing::Filing;
+use super::opening::Opening;
 use super::revisions::Revisions;
 use super::settle::Settlement;
 use super::tickets::Tickets;
-use super::{SqliteSettings, audit, claims, connection, tallies as counted};
+use super::{SqliteSettings, audit, claims, connection, examine, tallies as counted};
 use crate::known::KnownJobs;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
@@ -148,8 +150,8 @@ pub(super) struct Shared {
     pub(super) bell: Bell,
     /// What is counted.
     pub(super) numbers: StoreNumbers,
-    /// Held as long as any part of the store is in use.
-    pub(super) _lock: connection::Lock,
+    /// The opening of the file.
+    pub(super) opening: Opening,
 }
 
 #[derive(Default)]
@@ -179,6 +181,10 @@ struct Desk {
     checkpoints: Checkpoints,
     /// Whether changes could not be committed lately.
     troubled: bool,
+    /// Whether the connection leaves everything in the log.
+    keeps_log: bool,
+    /// Whether nothing is changed any more.
+    is_closed: bool,
 }
 
 impl Writer {
@@ -194,6 +200,8 @@ impl Writer {
             audit_end: audit::End::default(),
             checkpoints: Checkpoints::default(),
             troubled: false,
+            keeps_log: false,
+            is_closed: false,
         };
         Self { shared, queue: Mutex::default(), desk: Mutex::new(desk) }
     }
@@ -275,6 +283,9 @@ impl Writer {
                 desk.give_up(&fault);
                 let lost = shared.tickets.roll_back(start);
                 let error = fault.tell(&shared.path);
+                if matches!(error, Error::Full(_)) {
+                    desk.make_room(shared);
+                }
                 // Once is enough: a disk that is full for an hour must not fill the log.
                 if std::mem::replace(&mut desk.troubled, true) {
                     tracing::debug!(%error, "a group of changes was not committed");
@@ -294,6 +305,17 @@ impl Writer {
         }
     }
 
+    /// Ends: what comes later is refused, and everything is in the file.
+    pub(super) fn close(&self) -> Result<()> {
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = &self.shared;
+        desk.open(shared).map_err(|fault| fault.tell(&shared.path))?;
+        desk.is_closed = true;
+        desk.checkpoints.close();
+        let Some(db) = desk.db.take() else { return Ok(()) };
+        shared.opening.close(db).map_err(|fault| fault.tell(&shared.path))
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -307,11 +329,16 @@ impl Desk {
 
     /// Sees to it that there is a connection.
     fn open(&mut self, shared: &Shared) -> Outcome<()> {
+        if self.is_closed {
+            return Err(Error::Unavailable("the store is closed: the server stops".to_owned()).into());
+        }
         if self.db.is_none() {
+            shared.opening.forget_sum();
             let db = connection::writer(&shared.path, shared.settings.durability)?;
             // A commit that was reported as failed may have reached the disk after all, with claims that nobody got.
             claims::free_unheld(&db, &shared.tickets)?;
             self.db = Some(db);
+            self.keeps_log = false;
         }
         Ok(())
     }
@@ -333,6 +360,7 @@ impl Desk {
             revisions,
             audit_end,
             troubled,
+            keeps_log,
             ..
         } = self
         else {
@@ -356,6 +384,10 @@ impl Desk {
         let mut tallies = Tallies::default();
         let execute = |sql: &str| db.prepare_cached(sql)?.execute([]);
         let (before, began) = (db.total_changes(), Instant::now());
+        if *keeps_log != shared.opening.keeps_log() {
+            *keeps_log = !*keeps_log;
+            connection::work_in_by_itself(db, !*keeps_log)?;
+        }
         // A change that is alone needs no savepoint, for which SQLite would copy every page before it is changed.
         let single = group.len() == 1;
         execute("BEGIN IMMEDIATE")?;
@@ -393,9 +425,13 @@ impl Desk {
         }
         work.filing.step(db)?;
         counted::write(&tallies, db)?;
-        work.revisions.write(db)?;
         work.audit_end.write(db)?;
+        let commits = work.revisions.write(db, db.total_changes() > before)?;
         execute("COMMIT")?;
+        if let Some(commits) = commits {
+            shared.opening.committed(commits);
+            shared.opening.look_at_log();
+        }
         shared.numbers.commits.time(began.elapsed());
         tallies.minutes().for_each(|(_, tally)| shared.numbers.enter(tally));
         // A commit of nothing works on a full disk too.
@@ -403,6 +439,22 @@ impl Desk {
             tracing::info!("changes are committed again");
         }
         Ok(work.ring)
+    }
+
+    /// Gives the room back that the log takes, where there is enough left to work it into the file.
+    fn make_room(&self, shared: &Shared) {
+        const WORTH_IT: u64 = 1 << 20;
+        let log = std::fs::metadata(examine::log_of(&shared.path)).map_or(0, |log| log.len());
+        if let Some(db) = self.db.as_ref().filter(|_| log >= WORTH_IT) {
+            shared.opening.forget_sum();
+            let emptied = db.busy_timeout(Duration::ZERO).and_then(|()| connection::cut_log(db));
+            // The connection waits again, as before.
+            let _ = db.busy_timeout(connection::BUSY);
+            match emptied {
+                Ok(()) => tracing::info!(bytes = log, "the log was emptied to make room"),
+                Err(error) => tracing::debug!(%error, "the log could not be emptied"),
+            }
+        }
     }
 
     /// Leaves nothing of a group that failed.

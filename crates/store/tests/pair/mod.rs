@@ -198,6 +198,10 @@ impl Store for Pair {
         self.api.leave().await
     }
 
+    async fn close(&self) -> Result<()> {
+        self.api.close().await
+    }
+
     async fn snapshot(&self, clock: Arc<dyn Clock>) -> Result<Option<Snapshot>> {
         self.api.snapshot(clock).await
     }

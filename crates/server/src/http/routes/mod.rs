@@ -16,6 +16,7 @@ mod search;
 mod session;
 mod settings;
 mod surroundings;
+mod waiting;
 
 use access::Act;
 use axum::http::{HeaderName, Method, header};
@@ -54,7 +55,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         }
         Resource::Collection(path) => collection(app, call, path).await,
         Resource::Switch(path, on) => {
-            app.switch_collection(path, *on).await?;
+            app.switch_collection(path, *on, &call.preconditions()).await?;
             Ok(Answer::empty(200))
         }
         Resource::Jobs(path) if call.method == Method::POST => {
@@ -63,7 +64,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Jobs(path) => jobs(app, call, path).await,
         Resource::Job(path, name) => job(app, call, path, name).await,
         Resource::Run(path, name) => {
-            let tag = app.run_job(path, name).await?;
+            let tag = app.run_job(path, name, &call.preconditions()).await?;
             if let (Some(traces), Some(call)) = (&app.traces, &call.trace) {
                 traces.note_run(call, tag);
             }
@@ -94,6 +95,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Nodes => nodes::nodes(app, call).await,
+        Resource::Waiting => waiting::waiting(app, call).await,
         Resource::Backup => {
             call.query.only(&[])?;
             app.note(Act::Backup, "", &serde_json::Value::Null).await?;

@@ -187,6 +187,8 @@ fn requests() {
         ("method", json!("G ET"), "method", "the name of an HTTP method"),
         ("method", json!("GET\r\nX: y"), "method", "the name of an HTTP method"),
         ("method", json!(["GET"]), "method", "the name of an HTTP method"),
+        ("method", json!("CONNECT"), "method", "not CONNECT"),
+        ("method", json!("connect"), "method", "not CONNECT"),
         ("body", json!({"a": 1}), "body", "an object is not allowed here; allowed: a text"),
         ("body", json!(5), "body", "a text"),
         ("headers", json!("a: b"), "headers", "an object of texts"),

@@ -215,6 +215,8 @@ impl App {
             let store = self.noting(Act::DeleteCollection, &id, &detail);
             match store.delete_collection(path, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
+                    // Roles have ended with it.
+                    self.guard.forget();
                     let path = &existing.collection.path;
                     self.live.tell(ChangeKind::Deleted, || wire::path::collection_id(path));
                     return Ok(());

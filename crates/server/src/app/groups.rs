@@ -95,6 +95,8 @@ impl App {
             let store = self.noting(Act::DeleteGroup, &wire::path::group_id(&existing.group.path), &detail);
             match store.delete_group(path, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
+                    // Roles have ended with it.
+                    self.guard.forget();
                     let path = &existing.group.path;
                     self.live.tell(ChangeKind::Deleted, || wire::path::group_id(path));
                     return Ok(());

@@ -83,6 +83,11 @@ pub struct App {
 }
 
 impl App {
+    /// The name of the caller, by which shares are counted; `None` where nobody has to say who they are.
+    pub(crate) fn caller_name(&self) -> Option<&str> {
+        self.guard.is_watchful().then(|| self.caller.principal.id.as_str())
+    }
+
     /// With an operator's settings.
     pub fn configured(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();

@@ -21,6 +21,7 @@ use access::{Grants, Note, Principal, PrincipalId, Role, Scope, Sight, Token, To
 use axum::http::{HeaderMap, Method, header};
 use model::Timestamp;
 use store::Store;
+use tokio::sync::watch;
 
 use crate::problem::Problem;
 use denials::Denials;
@@ -85,6 +86,8 @@ impl Caller {
 pub struct Guard {
     /// `None` where nobody has to say who they are.
     doors: Option<Doors>,
+    /// Rings when this process changes tokens, roles or sign-ins.
+    changes: watch::Sender<()>,
 }
 
 /// What is asked of callers.
@@ -108,13 +111,14 @@ const REFUSALS: u32 = 60;
 impl Guard {
     /// One that lets everybody in, as `local`.
     pub fn open() -> Self {
-        Self { doors: None }
+        Self { doors: None, changes: watch::Sender::default() }
     }
 
     /// One that asks who they are; these are owners of everything, whatever the store says.
     pub fn watchful(owners: Vec<PrincipalId>, patience: Patience) -> Self {
         let (directory, refusals, denials) = (Directory::default(), Mutex::default(), Denials::default());
-        Self { doors: Some(Doors { owners, patience, issuer: None, directory, refusals, denials }) }
+        let doors = Doors { owners, patience, issuer: None, directory, refusals, denials };
+        Self { doors: Some(doors), changes: watch::Sender::default() }
     }
 
     /// The same, which also believes an issuer.
@@ -165,6 +169,12 @@ impl Guard {
         if let Some(doors) = &self.doors {
             doors.directory.forget();
         }
+        self.changes.send_replace(());
+    }
+
+    /// Changes of tokens, roles and sign-ins by this process, from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Who asks.
@@ -309,7 +319,9 @@ impl Guard {
             return Ok(false);
         };
         session::check(&signed_in, method, headers)?;
-        session::end(store, headers).await
+        let ended = session::end(store, headers).await;
+        self.changes.send_replace(());
+        ended
     }
 
     /// Who asks, for what everybody may ask: whoever is not believed is nobody.

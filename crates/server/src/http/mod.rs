@@ -27,7 +27,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
@@ -129,7 +129,9 @@ async fn handle(State(mut served): State<Served>, request: Request<Body>) -> Res
     let traces = served.app.traces.clone();
     let span = traces.as_ref().map(|traces| traces.begin(request.headers(), served.app.clock.now()));
     let context = span.as_ref().map(|span| span.context);
-    let (kind, response) = respond(&mut served, request, context).await;
+    let (kind, mut response) = respond(&mut served, request, context).await;
+    // A browser takes every answer for what it says it is.
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let Served { app, .. } = &served;
     if let (Some(traces), Some(span)) = (traces, span) {
         traces.end(span, kind, &method, response.status(), app.clock.now());

@@ -97,3 +97,28 @@ async fn what_is_ignored_is_named_up_to_a_point() {
         !door.accepts("PUT", &collection("c"), &json!({})).await.headers.contains_key("x-punctual-ignored")
     );
 }
+
+#[tokio::test]
+async fn a_browser_is_told_to_take_every_answer_for_what_it_says() {
+    let world = super::world::World::new();
+    for (method, path) in [
+        ("GET", "/api/jobs"),
+        ("GET", "/api/nothing"),
+        ("GET", "/healthz"),
+        ("GET", "/metrics"),
+        ("GET", "/ui/"),
+        ("GET", "/api/openapi.json"),
+        ("PUT", "/subscriptions/s/resourceGroups/g?api-version=2020-06-01"),
+        ("BREW", "/api/jobs"),
+    ] {
+        let reply = world.call(method, path, None).await;
+        assert_eq!(
+            reply.header("x-content-type-options"),
+            Some("nosniff"),
+            "{method} {path}: {}",
+            reply.status
+        );
+    }
+    let from_job = world.call_with("GET", "/api/jobs", None, &[("x-punctual-hops", "1")]).await.expect(403);
+    assert_eq!(from_job.header("x-content-type-options"), Some("nosniff"));
+}

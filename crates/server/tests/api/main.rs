@@ -40,6 +40,7 @@ mod rules;
 mod searches;
 mod sessions;
 mod settings;
+mod streams;
 mod surroundings;
 mod switched;
 mod trials;

@@ -142,7 +142,9 @@ macro_rules! conformance {
                 a_key_that_is_needed_is_asked_for;
             register:
                 tokens_are_kept_revoked_and_removed_with_their_roles,
+                roles_are_given_in_what_is_there,
                 roles_are_given_once_in_any_case,
+                roles_end_with_their_scope,
                 sessions_begin_are_used_and_end,
                 a_change_is_noted_with_it_or_not_at_all,
                 changes_that_come_at_once_are_all_noted,

@@ -88,6 +88,110 @@ pub async fn roles_are_given_once_in_any_case(backend: &dyn Backend) {
     assert_eq!(store.assignments().await.unwrap(), [reader]);
 }
 
+/// Roles end with the group or collection that they were given for, and are noted with its end.
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
+pub async fn roles_end_with_their_scope(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let group = GroupPath::from(&path());
+    let place = format!("/subscriptions/{}/resourceGroups/{}", group.subscription, group.name);
+    let of = |name: &str| format!("{place}/providers/Microsoft.Scheduler/jobCollections/{name}");
+    let write = |name: &str| {
+        let collection = collection(&named(name), Plan::Standard);
+        crate::CollectionWrite { collection, expected: Expected::Absent, most: None, now: world.now }
+    };
+    let store = world.store();
+    // One whose name begins like that of another.
+    let other = format!("{}2", path().name);
+    done(store.put_collection(write(&other)).await.unwrap());
+    let ann = PrincipalId::user("ann");
+    let everywhere = [
+        assignment(&world, &ann, Role::Owner, "/"),
+        assignment(&world, &ann, Role::Owner, &format!("/subscriptions/{}", group.subscription)),
+        assignment(
+            &world,
+            &ann,
+            Role::Reader,
+            &place
+                .to_uppercase()
+                .replace("RESOURCEGROUPS", "resourceGroups")
+                .replace("SUBSCRIPTIONS", "subscriptions"),
+        ),
+        assignment(&world, &ann, Role::Operator, &of(&path().name)),
+        assignment(&world, &PrincipalId::user("bob"), Role::Reader, &of(&path().name.to_uppercase())),
+        assignment(&world, &ann, Role::Operator, &of(&other)),
+    ];
+    for role in &everywhere {
+        assert_eq!(store.assign(role.clone()).await.unwrap(), Added::Done);
+    }
+    let scopes = async |store: &Arc<dyn Store>| -> Vec<String> {
+        store
+            .assignments()
+            .await
+            .unwrap()
+            .iter()
+            .map(|role| format!("{} {}", role.role.name(), role.scope))
+            .collect()
+    };
+    let note = |act| note(world.after(1), act, "what was deleted");
+    let noting = store.noting(note(Act::DeleteCollection));
+    // What is not deleted keeps its roles.
+    let refused = noting.delete_collection(&path(), Some(crate::Revision(-1)), world.now).await.unwrap();
+    assert_eq!(refused, Deleted::Changed);
+    assert_eq!(scopes(store).await.len(), 6);
+    assert_eq!(noting.delete_collection(&path(), None, world.now).await.unwrap(), Deleted::Done);
+    assert_eq!(scopes(store).await.len(), 4);
+    let mut ended: Vec<_> = noted(store)
+        .await
+        .into_iter()
+        .filter(|note| note.act == Act::RemoveRole)
+        .map(|note| (note.who, note.detail))
+        .collect();
+    ended.sort();
+    let told = |who, role| {
+        let detail = serde_json::json!({"principal": who, "role": role, "deleted": "what was deleted"});
+        ("user:ann".to_owned(), detail.to_string())
+    };
+    assert_eq!(ended, [told("user:ann", "Operator"), told("user:bob", "Reader")]);
+    drop(noting);
+    // The next one of that name begins without.
+    done(store.put_collection(write(&path().name)).await.unwrap());
+    world.restart().await;
+    let store = world.store();
+    assert_eq!(scopes(store).await.len(), 4);
+    assert_eq!(store.delete_group(&group, None, world.now).await.unwrap(), Deleted::Done);
+    let left = ["Owner /".to_owned(), format!("Owner /subscriptions/{}", group.subscription)];
+    assert_eq!(scopes(store).await, left);
+    assert_eq!(verify(store).await, Ok(3));
+}
+
+/// A role is given in what is there, and to a token that is.
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
+pub async fn roles_are_given_in_what_is_there(backend: &dyn Backend) {
+    let world = World::new(backend).await;
+    let store = world.store();
+    let group = GroupPath::from(&path());
+    let place = format!("/subscriptions/{}/resourceGroups/{}", group.subscription, group.name);
+    let gone = format!("{place}/providers/Microsoft.Scheduler/jobCollections/gone");
+    let ann = PrincipalId::user("ann");
+    for missing in [&gone, "/subscriptions/s/resourceGroups/gone"] {
+        let role = assignment(&world, &ann, Role::Reader, missing);
+        assert_eq!(store.assign(role.clone()).await.unwrap(), Added::NoScope(role.scope.clone()));
+        let added = store.add_token(token(&world, "t"), vec![role.clone()]).await.unwrap();
+        assert_eq!(added, Added::NoScope(role.scope));
+    }
+    assert_eq!((store.tokens().await.unwrap(), store.assignments().await.unwrap()), (vec![], vec![]));
+    for there in ["/", "/subscriptions/not-yet", &place] {
+        assert_eq!(store.assign(assignment(&world, &ann, Role::Reader, there)).await.unwrap(), Added::Done);
+    }
+    let record = token(&world, "t");
+    let role = assignment(&world, &PrincipalId::token(&record.id), Role::Reader, "/");
+    assert_eq!(store.assign(role.clone()).await.unwrap(), Added::NoToken);
+    store.add_token(record.clone(), vec![]).await.unwrap();
+    assert_eq!(store.assign(role.clone()).await.unwrap(), Added::Done);
+    store.revoke_token(&record.id, world.now).await.unwrap();
+    assert_eq!(store.assign(role).await.unwrap(), Added::NoToken);
+}
+
 /// A sign-in is found by its hash, and goes when it ends or was idle for long.
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 pub async fn sessions_begin_are_used_and_end(backend: &dyn Backend) {

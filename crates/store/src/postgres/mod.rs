@@ -74,6 +74,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use access::Scope;
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
 use model::transition::Patience;
@@ -94,7 +95,7 @@ use self::tickets::Tickets;
 pub use self::trial::{LogPart, Meter, TrialGround};
 use self::work::{change, glance, noted, read};
 use crate::known::KnownJobs;
-use crate::register::Behalf;
+use crate::register::{Behalf, Made as _};
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
@@ -353,7 +354,13 @@ impl Store for PostgresStore {
         expected: Option<Revision>,
         now: Timestamp,
     ) -> Result<Deleted> {
-        noted!(self, work => groups::delete(&mut work, path, expected, now))
+        noted!(self, work => async {
+            let deleted = groups::delete(&mut work, path, expected, now).await?;
+            if deleted.is_made() {
+                register::end_roles(&mut work, &Scope::Group(path.clone()), self.behalf.note.as_deref()).await?;
+            }
+            Outcome::Ok(deleted)
+        })
     }
 
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
@@ -379,7 +386,14 @@ impl Store for PostgresStore {
         expected: Option<Revision>,
         now: Timestamp,
     ) -> Result<Deleted> {
-        noted!(self, work => collections::delete(&mut work, path, expected, now))
+        noted!(self, work => async {
+            let deleted = collections::delete(&mut work, path, expected, now).await?;
+            if deleted.is_made() {
+                let scope = Scope::Collection(path.clone());
+                register::end_roles(&mut work, &scope, self.behalf.note.as_deref()).await?;
+            }
+            Outcome::Ok(deleted)
+        })
     }
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {

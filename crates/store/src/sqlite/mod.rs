@@ -75,6 +75,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::Scope;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::transition::{self, Patience};
@@ -209,6 +210,23 @@ impl SqliteStore {
         };
         self.writer.run(noted).await
     }
+
+    /// Deletes a part of the tree together with the roles that were given for it.
+    async fn delete(
+        &self,
+        scope: Scope,
+        delete: impl FnOnce(&mut writer::Work<'_>) -> Outcome<Deleted> + Send + 'static,
+    ) -> Result<Deleted> {
+        let note = self.behalf.note.clone();
+        self.change(move |work| {
+            let deleted = delete(work)?;
+            if deleted.is_made() {
+                register::end_roles(work, &scope, note.as_deref())?;
+            }
+            Ok(deleted)
+        })
+        .await
+    }
 }
 
 #[async_trait]
@@ -255,7 +273,8 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Deleted> {
         let path = path.clone();
-        self.change(move |work| groups::delete(work, &path, expected, now)).await
+        let scope = Scope::Group(path.clone());
+        self.delete(scope, move |work| groups::delete(work, &path, expected, now)).await
     }
 
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
@@ -289,7 +308,8 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Deleted> {
         let path = path.clone();
-        self.change(move |work| collections::delete(work, &path, expected, now)).await
+        let scope = Scope::Collection(path.clone());
+        self.delete(scope, move |work| collections::delete(work, &path, expected, now)).await
     }
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {

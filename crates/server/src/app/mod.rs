@@ -21,6 +21,7 @@ use model::{Clock, Execution, Plans, Timestamp, Uuid};
 use store::Store;
 use wire::dialect::EnumCase;
 
+pub use jobs::Mode;
 pub use preconditions::{Preconditions, etag};
 pub use test_call::{Called, Trials};
 

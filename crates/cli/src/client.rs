@@ -337,6 +337,10 @@ impl Client {
         if let Some(token) = &self.token {
             request.headers_mut().insert(header::AUTHORIZATION, token.clone());
         }
+        if body.is_some() && matches!(*method, Method::PUT | Method::PATCH) {
+            // A member that the server does not know is a typing mistake, and nothing is done with half of what was meant.
+            request.headers_mut().insert("prefer", HeaderValue::from_static("handling=strict"));
+        }
         if let Some((name, value)) = condition.header() {
             request.headers_mut().insert(name, HeaderValue::from_str(&value)?);
         }

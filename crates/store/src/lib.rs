@@ -131,8 +131,17 @@ pub struct StoredJob {
     pub job: Job,
     /// Its collection's path, in the case it was created with.
     pub collection: CollectionPath,
+    /// Whether its collection is enabled; if not, none of its jobs run.
+    pub collection_enabled: bool,
     /// Its revision.
     pub revision: Revision,
+}
+
+impl StoredJob {
+    /// Returns when the job is due next; `None` while it or its collection is off.
+    pub fn next_run(&self) -> Option<Timestamp> {
+        self.job.next_at.filter(|_| self.collection_enabled)
+    }
 }
 
 /// What the writer of a resource takes for granted.

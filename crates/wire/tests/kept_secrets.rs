@@ -21,7 +21,7 @@ fn oauth() -> Value {
 }
 
 fn queue() -> Value {
-    json!({"type": "StorageQueue", "queueMessage": {"storageAccount": "acc", "queueName": "q", "sasToken": "s"}})
+    json!({"type": "StorageQueue", "queueMessage": {"storageAccount": "acc", "queueName": "q", "sasToken": "s", "message": "m"}})
 }
 
 fn bus() -> Value {

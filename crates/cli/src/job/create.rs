@@ -86,13 +86,6 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let mut output = Output::new(options.format);
     match put {
         Ok(answer) => {
-            let ignored = answer.header("x-punctual-ignored");
-            for member in ignored.into_iter().flat_map(|list| list.split(',')).map(str::trim) {
-                style::say(
-                    "warning",
-                    &format!("{member} is not a member that the server knows; it is ignored"),
-                );
-            }
             let done = if answer.status == 201 { "made" } else { "replaced" };
             output.thing(&answer.body, name, |out| {
                 out.line(&format!("{done} the job {name} in the collection {}", target.collection))?;

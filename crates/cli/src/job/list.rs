@@ -141,7 +141,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         let name = if all_collections { format!("{}/{own}", text(&job["collection"])) } else { own };
         let cells = vec![
             name,
-            text(&job["state"]),
+            state(&job).to_owned(),
             time(&job["nextExecutionTime"]),
             time(&job["lastExecutionTime"]),
             text(&job["executionCount"]),
@@ -174,6 +174,14 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     };
     list.end(&none)?;
     Ok(())
+}
+
+/// The state of a job in a word: one that could run, but whose collection is off, is paused.
+fn state(job: &Value) -> &str {
+    match job["state"].as_str() {
+        Some("enabled") if job["collectionEnabled"] == false => "paused",
+        state => state.unwrap_or("-"),
+    }
 }
 
 /// Where jobs are that were looked for in a place that nobody chose.

@@ -123,6 +123,7 @@ impl App {
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
             let old = existing.as_ref().map(|existing| &existing.collection);
             let (mut collection, ignored) = change(old)?;
+            preconditions.check_members(&ignored)?;
             let now = self.clock.now();
             collection.resumed_at = resumed_at(old, &collection, now);
             if let Some(old) = old {

@@ -69,6 +69,7 @@ impl App {
             let existing = self.store.group(path).await?;
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
             let (group, ignored) = change(existing.as_ref().map(|existing| &existing.group))?;
+            preconditions.check_members(&ignored)?;
             let expected =
                 existing.as_ref().map_or(Expected::Absent, |existing| Expected::Revision(existing.revision));
             let write = GroupWrite { group: group.clone(), expected };

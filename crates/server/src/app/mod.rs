@@ -22,6 +22,7 @@ use store::Store;
 use tokio::sync::Semaphore;
 use wire::dialect::EnumCase;
 
+pub use jobs::Mode;
 pub use preconditions::{Preconditions, etag};
 pub use test_call::{Called, Trials};
 

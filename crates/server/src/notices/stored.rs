@@ -6,12 +6,16 @@
 use access::{Act, Decision, Permission};
 use model::{CollectionPath, action::Call};
 use serde_json::{Value, json};
-use store::{Revision, StoredJob};
+use store::{JobQuery, Page, Revision, StoredJob};
 
 use super::Notification;
-use super::rule::Draft;
+use super::rule::{Draft, Scope};
 use crate::app::{App, Preconditions, Result};
 use crate::problem::Problem;
+
+/// How many jobs are looked at to find out whether a rule is about any: so many at a time, and so often.
+const LOOK: u32 = 100;
+const MOST_LOOKS: u64 = 20;
 
 /// The most rules that are stored.
 pub(super) const MOST: u32 = 100;
@@ -60,6 +64,44 @@ impl App {
         let rules = self.rules_seen().await?;
         let mut found = rules.into_iter().filter(|rule| rule.notification.name.eq_ignore_ascii_case(name));
         found.next().ok_or_else(|| Problem::no_rule(name))
+    }
+
+    /// Whether a rule is about no job at all, as one with a misspelt name is. It may have been made before its jobs, so that is
+    /// no fault, but it has to show.
+    pub async fn watches_nothing(&self, scope: &Scope) -> Result<bool> {
+        let Scope { subscription, group, collection, job } = scope;
+        if [subscription, group, collection, job].iter().all(|name| name.is_none()) {
+            return Ok(false);
+        }
+        let path = match (subscription, group, collection) {
+            (Some(subscription), Some(group), Some(name)) => Some(CollectionPath {
+                subscription: subscription.clone(),
+                group: group.clone(),
+                name: name.clone(),
+            }),
+            _ => None,
+        };
+        let query = JobQuery {
+            search: job.clone().or_else(|| collection.clone().filter(|_| path.is_none())),
+            subscription: subscription.clone(),
+            collection: path,
+            ..JobQuery::default()
+        };
+        let rules = self::collection();
+        for page in 0..MOST_LOOKS {
+            let skip = page * u64::from(LOOK);
+            let found = self.store.find_jobs(&query, Page { skip, top: LOOK }).await?;
+            // Rules are kept as jobs, and no rule is about a rule.
+            let mut jobs = found.jobs.iter().filter(|stored| stored.collection != rules);
+            if jobs.any(|stored| scope.holds(&stored.collection, &stored.job.name)) {
+                return Ok(false);
+            }
+            if found.total <= skip + u64::from(LOOK) {
+                return Ok(true);
+            }
+        }
+        // Too many to look at all of them.
+        Ok(false)
     }
 
     /// Whether whoever asks may change a rule, and read all of it.

@@ -20,7 +20,7 @@ use engine::{Engine, Settings, SimulatedClock};
 use model::{Clock, CollectionPath, Fate, Reason, Timestamp, Uuid};
 use recurrence::Rule;
 use serde_json::{Value, json};
-use server::app::{App, Preconditions};
+use server::app::{App, Mode, Preconditions};
 use store::conformance::Backend;
 use store::{Durability, Keyring, LedgerQuery, SqliteSettings, SqliteStore, Store, StoredLedger};
 use tempfile::TempDir;
@@ -200,7 +200,10 @@ impl World {
 
     async fn patch(&self, job: &str, change: Value) {
         let change = json!({"properties": change});
-        self.app.patch_job(&path("on"), job, &change, &Preconditions::default()).await.expect("patched");
+        self.app
+            .patch_job(&path("on"), job, &change, &Preconditions::default(), Mode::Write)
+            .await
+            .expect("patched");
     }
 }
 

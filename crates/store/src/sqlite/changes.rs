@@ -96,7 +96,7 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
     db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
         .execute(params![collection])?;
     work.ring |= due_at.is_some();
-    Ok(Written::Done(created(id, write, revision)?))
+    Ok(Written::Done(created(id, write, revision, enabled)?))
 }
 
 fn update(

@@ -82,6 +82,6 @@ fn next(stored: &StoredJob) -> Value {
         "id": wire::path::job_id(&stored.collection, &stored.job.name),
         "collection": stored.collection.name,
         "job": stored.job.name,
-        "at": stored.job.next_at.map(date_time::write),
+        "at": stored.next_run().map(date_time::write),
     })
 }

@@ -27,6 +27,7 @@ mod calls;
 mod claimer;
 mod cleaner;
 mod clock;
+mod clock_watch;
 mod dispatcher;
 #[cfg(test)]
 mod embedded;
@@ -54,6 +55,7 @@ use tracing::warn;
 
 pub use calls::occurrence_span;
 pub use clock::{SimulatedClock, SystemClock};
+pub use clock_watch::{ClockTrouble, ClockWatch, lasting};
 pub use lanes::{Bounds, Wait};
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use pulse::{Ailing, Pulse};
@@ -114,6 +116,8 @@ pub struct Watched {
     pub pulse: Arc<Pulse>,
     /// Which calls run and which wait.
     pub queues: Queues,
+    /// Whether the clock goes right, once it is watched.
+    pub clock: Arc<ClockWatch>,
 }
 
 /// A running engine.
@@ -144,7 +148,7 @@ impl Engine {
         settings: Settings,
         watched: Watched,
     ) -> Self {
-        let Watched { under_way, numbers, pulse, queues } = watched;
+        let Watched { under_way, numbers, pulse, queues, clock: clock_watch } = watched;
         let part = |name| pulse.part(name, settings.longest_nap);
         let stop = CancellationToken::new();
         let batch = settings.batch as usize;
@@ -194,6 +198,7 @@ impl Engine {
         let cleaner = cleaner::Cleaner {
             store,
             clock,
+            clock_watch,
             keep: settings.keep,
             history_per_job: settings.history_per_job,
             longest_nap: settings.longest_nap,

@@ -60,6 +60,8 @@ pub struct Chain {
     pub before: Link,
     /// The last entry.
     pub last: Link,
+    /// Up to this entry retention removed without leaving a mark in the chain: versions before did so.
+    pub unmarked: i64,
 }
 
 /// A sign-in to the portal.
@@ -97,8 +99,8 @@ pub trait Register: Send + Sync + 'static {
     /// Entries of a chain in their order, those after a number.
     async fn audit_of(&self, chain: i64, after: i64, top: u32) -> Result<Vec<Entry>>;
 
-    /// Removes a little of what was noted before an instant; whether there is more.
-    async fn prune_audit(&self, before: Timestamp) -> Result<bool>;
+    /// Removes a little of what was noted before an instant, and marks it in the chain; whether there is more.
+    async fn prune_audit(&self, before: Timestamp, now: Timestamp) -> Result<bool>;
 
     /// A token.
     async fn token(&self, id: &TokenId) -> Result<Option<TokenRecord>>;

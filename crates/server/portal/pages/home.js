@@ -24,8 +24,9 @@ export function show(place, { query }) {
   let told = '';
   const abort = new AbortController();
   const banner = h('div', { class: 'stack' });
+  const clock = h('div', { class: 'stack' });
   const body = h('div', { class: 'stack' });
-  fill(place, h('h1', { class: 'hidden' }, 'Home'), banner, body);
+  fill(place, h('h1', { class: 'hidden' }, 'Home'), clock, banner, body);
 
   const load = async () => {
     const [overview, waiting] = await Promise.all([
@@ -33,6 +34,10 @@ export function show(place, { query }) {
       get('/api/waiting', { signal: abort.signal }),
     ]);
     learnClock(overview.now);
+    fill(
+      clock,
+      overview.warnings.map(({ message }) => h('div', { class: 'banner' }, icon('warn'), h('p', {}, message))),
+    );
     const { title } = verdict(overview);
     // Once for each change: what is drawn anew every second must not be read out every second.
     if (title !== told) say(title);

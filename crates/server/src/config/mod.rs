@@ -249,6 +249,9 @@ pub struct Retention {
     /// How long the audit is kept.
     #[serde(deserialize_with = "duration::read")]
     pub audit: Duration,
+    /// For how long the server has to run with a clock that has leapt until retention goes by it.
+    #[serde(deserialize_with = "duration::read")]
+    pub believe_clock_after: Duration,
 }
 
 /// How large a job may be.

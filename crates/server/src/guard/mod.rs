@@ -242,7 +242,7 @@ impl Guard {
         store: &Arc<dyn Store>,
         headers: &HeaderMap,
         given: &str,
-        now: Timestamp,
+        (now, retention_now): (Timestamp, Timestamp),
     ) -> Result<(Caller, String), Problem> {
         let Some(doors) = &self.doors else {
             return Err(Problem::conflict("This server does not ask who calls: nobody has to sign in."));
@@ -251,7 +251,8 @@ impl Guard {
         let principal = doors.holder(store, &record, now);
         let grants = doors.grants(store, &principal, now).await?;
         let holder = Holder::Token(record.id);
-        let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
+        let Begun { cookie, word } =
+            session::begin(store, doors.patience, headers, &holder, now, retention_now).await?;
         Ok((Caller { principal, grants, from: String::new(), hops: 0, word: Some(word) }, cookie))
     }
 
@@ -280,7 +281,7 @@ impl Guard {
         headers: &HeaderMap,
         (state, code): (&str, &str),
         back: &str,
-        now: Timestamp,
+        (now, retention_now): (Timestamp, Timestamp),
     ) -> Result<(Caller, String, String), Unsigned> {
         let issuer = self.issuer()?;
         let refused = |why: &str| Unsigned::Refused(why.to_owned());
@@ -293,7 +294,8 @@ impl Guard {
         let doors = self.doors.as_ref().ok_or_else(|| refused("nobody has to sign in here"))?;
         let grants = doors.grants(store, &principal, now).await?;
         let holder = Holder::Person(principal.clone());
-        let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
+        let Begun { cookie, word } =
+            session::begin(store, doors.patience, headers, &holder, now, retention_now).await?;
         Ok((
             Caller { principal, grants, from: String::new(), hops: 0, word: Some(word) },
             cookie,

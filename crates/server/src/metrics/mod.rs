@@ -12,8 +12,9 @@ mod survey;
 mod text;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use engine::CollectionNumbers;
+use engine::{ClockTrouble, CollectionNumbers};
 use model::{CollectionPath, Fate};
 
 use crate::app::App;
@@ -78,6 +79,30 @@ fn engine(page: &mut Page, app: &App) {
         "How long the first execution that nobody has claimed has been due.",
         &[],
         numbers.claim_lag(app.clock.now()).as_secs_f64(),
+    );
+    let clock = &app.live.watched.clock;
+    page.counter(
+        "punctual_clock_steps_total",
+        "How often the clock was set while it was watched.",
+        &[],
+        clock.steps.get(),
+    );
+    let (behind, ahead) = match clock.trouble() {
+        Some(ClockTrouble::Behind { by }) => (by, Duration::ZERO),
+        Some(ClockTrouble::Ahead { by, .. }) => (Duration::ZERO, by),
+        None => (Duration::ZERO, Duration::ZERO),
+    };
+    page.gauge(
+        "punctual_clock_behind_seconds",
+        "How far the clock is behind the latest time at which the store was served.",
+        &[],
+        behind.as_secs_f64(),
+    );
+    page.gauge(
+        "punctual_clock_ahead_seconds",
+        "How far the clock is ahead of the time that retention still goes by, where that is more than a week.",
+        &[],
+        ahead.as_secs_f64(),
     );
     let calls = "punctual_call_duration_seconds";
     page.family(calls, Kind::Histogram, "How long calls took, by kind of action and outcome.");

@@ -272,7 +272,7 @@ pub async fn what_a_deleted_job_had_begun_ends_as_it_ends(backend: &dyn Backend)
 }
 
 async fn prune(world: &World<'_>) {
-    let retention = crate::Retention { before: world.after(1), history_per_job: 1000 };
+    let retention = crate::Retention { now: world.now, before: world.after(1), history_per_job: 1000 };
     while world.store().prune(retention).await.unwrap() {}
 }
 

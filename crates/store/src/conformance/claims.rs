@@ -274,7 +274,7 @@ pub async fn an_outage_is_made_up_by_the_policy(backend: &dyn Backend) {
         assert_eq!(missed[0].occurrences, 6 - runs as u64);
         assert_eq!(ledger.iter().filter(|entry| entry.fate == Fate::RanLate).count(), runs);
         world.store().delete_collection(&path(), None, world.now).await.unwrap();
-        let retention = crate::Retention { before: world.after(1), history_per_job: 1000 };
+        let retention = crate::Retention { now: world.now, before: world.after(1), history_per_job: 1000 };
         while world.store().prune(retention).await.unwrap() {}
     }
 }

@@ -163,7 +163,8 @@ macro_rules! conformance {
                 old_records_are_pruned,
                 history_is_cut_to_its_limit,
                 ended_jobs_are_removed,
-                deleted_jobs_leave_in_the_end;
+                deleted_jobs_leave_in_the_end,
+                marks_of_the_clock_are_kept;
         }
     };
     ($name:ident, $there:pat = $backend:expr; $($subject:ident: $($behaviour:ident),+;)+) => {

@@ -252,6 +252,7 @@ async fn verify(store: &Arc<dyn Store>) -> Result<usize, Break> {
             }
         }
         walk.end(chain.last)?;
+        walk.beginning(chain.unmarked)?;
     }
     Ok(count)
 }
@@ -399,15 +400,26 @@ pub async fn old_notes_are_pruned_and_the_rest_is_a_chain(backend: &dyn Backend)
     for i in 0..6 {
         store.note(note(world.after(i), Act::SignIn, "")).await.unwrap();
     }
-    while store.prune_audit(world.after(4)).await.unwrap() {}
-    let left: Vec<Timestamp> = noted(store).await.iter().map(|note| note.at).collect();
-    assert_eq!(left, [world.after(5), world.after(4)]);
-    assert_eq!(verify(store).await, Ok(2));
-    while store.prune_audit(world.after(100)).await.unwrap() {}
-    assert_eq!(verify(store).await, Ok(0));
-    store.note(note(world.after(101), Act::SignIn, "")).await.unwrap();
+    let marks = async |now: i64| {
+        while store.prune_audit(world.after(now), world.after(now + 1)).await.unwrap() {}
+        let noted = noted(store).await;
+        noted.iter().map(|note| (note.at, note.act)).collect::<Vec<_>>()
+    };
+    let mark = |seconds: i64| (world.after(seconds), Act::PruneAudit);
+    let (fourth, fifth) = ((world.after(4), Act::SignIn), (world.after(5), Act::SignIn));
+    let left = marks(4).await;
+    assert!(left.len() == 3 && [fourth, fifth, mark(5)].iter().all(|one| left.contains(one)), "{left:?}");
+    assert_eq!(verify(store).await, Ok(3));
+    // However much is removed, the chain says so: it is never empty again.
+    assert_eq!(marks(100).await, [mark(101)]);
     assert_eq!(verify(store).await, Ok(1));
-    assert_eq!(store.audit_chains().await.unwrap()[0].last.serial, 7);
+    assert_eq!(marks(100).await, [mark(101)], "there is nothing to remove");
+    assert_eq!(marks(1000).await, [mark(1001)]);
+    assert_eq!(verify(store).await, Ok(1));
+    store.note(note(world.after(1002), Act::SignIn, "")).await.unwrap();
+    assert_eq!(verify(store).await, Ok(2));
+    let chain = store.audit_chains().await.unwrap()[0];
+    assert_eq!((chain.before.serial, chain.last.serial, chain.unmarked), (8, 10, 0));
 }
 
 /// A store that is seen by somebody lists what they see, and finds the rest by name.
@@ -503,7 +515,7 @@ macro_rules! register_by {
             audit(query: &AuditQuery, top: u32) -> Vec<Entry>;
             audit_chains() -> Vec<Chain>;
             audit_of(chain: i64, after: i64, top: u32) -> Vec<Entry>;
-            prune_audit(before: Timestamp) -> bool;
+            prune_audit(before: Timestamp, now: Timestamp) -> bool;
             token(id: &TokenId) -> Option<TokenRecord>;
             tokens() -> Vec<TokenRecord>;
             add_token(record: TokenRecord, roles: Vec<Assignment>) -> Added;

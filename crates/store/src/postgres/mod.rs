@@ -27,6 +27,7 @@ mod behalf;
 mod certificates;
 mod changes;
 mod claims;
+mod clock_marks;
 mod collections;
 mod columns;
 mod connection;
@@ -99,11 +100,11 @@ use crate::register::{Behalf, Made as _};
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, ExpectedJob, FoundJobs,
-    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
-    Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreClock, StoreNumbers,
-    StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
-    Tallied, Written,
+    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, Error, ExecutionId, ExpectedJob,
+    FoundJobs, GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring,
+    LedgerQuery, Node, Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store,
+    StoreClock, StoreNumbers, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
+    StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -553,6 +554,14 @@ impl Store for PostgresStore {
             maintained.await.map_err(|fault: Fault| fault.tell(&self.shared.address.place))?;
         }
         Ok(more.unwrap_or(false))
+    }
+
+    async fn clock_marks(&self) -> Result<Option<ClockMarks>> {
+        glance!(&self.shared, work => clock_marks::read(&work))
+    }
+
+    async fn mark_clock(&self, marks: ClockMarks) -> Result<()> {
+        change!(&self.shared, work => clock_marks::write(&work, &marks))
     }
 
     async fn check(&self) -> Result<()> {

@@ -40,7 +40,7 @@ pub(super) async fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<
     more |= deleted_jobs(work).await?;
     more |= crowded_jobs(work, limit).await?;
     more |= tombstones(work, before).await?;
-    more |= tallies::prune(work).await?;
+    more |= tallies::prune(work, retention.now).await?;
     Ok(Some(more))
 }
 

@@ -26,6 +26,7 @@ mod certificates;
 mod changes;
 mod checkpoints;
 mod claims;
+mod clock_marks;
 mod collections;
 mod columns;
 mod connection;
@@ -89,10 +90,10 @@ use self::writer::{Shared, Writer};
 use crate::register::{Behalf, Made};
 use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs, GroupWrite,
-    HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result, Retention,
-    Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate, StoredCollection,
-    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
+    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result,
+    Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate,
+    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -444,6 +445,14 @@ impl Store for SqliteStore {
 
     async fn prune(&self, retention: Retention) -> Result<bool> {
         self.writer.run(move |work| prune::prune(work, retention)).await
+    }
+
+    async fn clock_marks(&self) -> Result<Option<ClockMarks>> {
+        self.readers.run(|db, _| clock_marks::read(db)).await
+    }
+
+    async fn mark_clock(&self, marks: ClockMarks) -> Result<()> {
+        self.writer.run(move |work| clock_marks::write(work.db, &marks)).await
     }
 
     async fn check(&self) -> Result<()> {

@@ -37,7 +37,7 @@ pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> 
     let mut more = old_history(work, before)?;
     more |= old_ledger(work, before)?;
     more |= ended_jobs(work, before, retention.before)?;
-    more |= tallies::prune(db)?;
+    more |= tallies::prune(db, retention.now)?;
     more |= deleted_jobs(work)?;
     more |= crowded_jobs(work, i64::from(retention.history_per_job))?;
     deleted_collections(work)?;

@@ -73,6 +73,7 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
             "next": overview.next.iter().map(next).collect::<Vec<_>>(),
             "notRun": overview.not_run.iter().map(ledger::entry).collect::<Vec<_>>(),
             "off": {"jobs": overview.off.entries.len(), "more": overview.off.more},
+            "warnings": super::nodes::warnings(app),
         }),
     ))
 }

@@ -4,9 +4,11 @@
 //! out.
 
 use model::action::{Call, HttpRequest};
-use model::{CollectionPath, Job};
+use model::{CollectionPath, Definition, JobState};
+use recurrence::Rule;
 use serde_json::{Value, json};
 
+use crate::job::Shown;
 use crate::{date_time, path};
 
 /// A job in a line.
@@ -19,25 +21,38 @@ use crate::{date_time, path};
 /// };
 /// assert_eq!(wire::summary::target(&Call::Http { https: true, request }), "POST https://example.org:8443/nightly");
 /// ```
-pub fn write(collection: &CollectionPath, job: &Job) -> Value {
-    let repeats = job.rule.recurrence().map(|_| job.rule.describe());
-    json!({
-        "id": path::job_id(collection, &job.name),
+pub fn write<'j, S: 'j>(collection: &CollectionPath, job: impl Into<Shown<'j, S>>) -> Value {
+    let job = job.into();
+    let call = job.definition.map(|definition| &definition.action.call);
+    // Only the rule can be said in English.
+    let rule = job.definition.map(Definition::rule);
+    let repeats =
+        rule.as_ref().and_then(|rule| rule.as_ref().ok()).filter(|rule| rule.recurrence().is_some());
+    let no_rule = rule
+        .as_ref()
+        .and_then(|rule| rule.as_ref().err())
+        .map(|faults| faults.to_string().replace('\n', "; "));
+    let mut line = json!({
+        "id": path::job_id(collection, job.name),
         "name": job.name,
         "collection": collection.name,
-        "state": job.state.name(),
-        "action": kind(&job.definition.action.call),
-        "target": target(&job.definition.action.call),
-        "recurrence": repeats,
-        "nextExecutionTime": job.next_at.map(date_time::write),
+        "state": job.state.map(JobState::name),
+        "action": call.map(kind),
+        "target": call.map(target),
+        "recurrence": repeats.map(Rule::describe),
+        "nextExecutionTime": job.next_at.filter(|_| no_rule.is_none()).map(date_time::write),
         "lastExecutionTime": job.counters.last_execution.map(date_time::write),
         "executionCount": job.counters.executions,
         "failureCount": job.counters.failures,
         "faultedCount": job.counters.faulted,
-    })
+    });
+    if let Some(why) = job.unreadable.map(str::to_owned).or(no_rule) {
+        line["unreadable"] = why.into();
+    }
+    line
 }
 
-fn kind(call: &Call) -> &'static str {
+fn kind<S>(call: &Call<S>) -> &'static str {
     match call {
         Call::Http { https: false, .. } => "Http",
         Call::Http { https: true, .. } => "Https",
@@ -48,7 +63,7 @@ fn kind(call: &Call) -> &'static str {
 }
 
 /// What is called: method and address, or queue and account.
-pub fn target(call: &Call) -> String {
+pub fn target<S>(call: &Call<S>) -> String {
     match call {
         Call::Http { request, .. } => {
             format!("{} {}", request.method.to_ascii_uppercase(), address(request))
@@ -61,7 +76,7 @@ pub fn target(call: &Call) -> String {
 }
 
 /// Scheme, host and path.
-fn address(request: &HttpRequest) -> String {
+fn address<S>(request: &HttpRequest<S>) -> String {
     let uri = request.uri.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = uri.split_once("://").unwrap_or(("http", uri));
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -83,7 +98,7 @@ mod tests {
             ("http://user:s3@cret@example.org/a@b", "http://example.org/a@b"),
             ("http://user:s3cret@[::1]:80/a?u=http://x/y@z", "http://[::1]:80/a"),
         ] {
-            let request = HttpRequest {
+            let request: HttpRequest = HttpRequest {
                 uri: uri.into(),
                 method: "GET".into(),
                 headers: None,

@@ -133,7 +133,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         let name = if all_collections { format!("{}/{own}", text(&job["collection"])) } else { own };
         let cells = vec![
             name,
-            text(&job["state"]),
+            if job["unreadable"].is_string() { "unreadable".to_owned() } else { text(&job["state"]) },
             time(&job["nextExecutionTime"]),
             time(&job["lastExecutionTime"]),
             text(&job["executionCount"]),

@@ -6,7 +6,7 @@
 use access::{Act, Decision, Permission};
 use model::{CollectionPath, action::Call};
 use serde_json::{Value, json};
-use store::{Revision, StoredJob};
+use store::{JobRecord, Revision};
 
 use super::Notification;
 use super::rule::Draft;
@@ -73,7 +73,7 @@ impl App {
         if let Some(given) = self.given(&rule.name) {
             return Err(in_file(&given.name));
         }
-        let before = self.store.job(&collection(), &rule.name).await?;
+        let before = self.store.record(&collection(), &rule.name).await?;
         if before.as_ref().and_then(read).is_some_and(|before| !self.may_change(&before)) {
             // It may be about jobs that they do not see.
             return Err(Problem::conflict(format!(
@@ -164,12 +164,12 @@ fn write(rule: &Notification) -> Value {
     json!({"properties": {"state": "Disabled", "action": action(rule, &watched)}})
 }
 
-fn read(stored: &StoredJob) -> Option<Notification> {
-    let Call::Http { request, .. } = &stored.job.definition.action.call else { return None };
+fn read(rule: &JobRecord) -> Option<Notification> {
+    let Call::Http { request, .. } = &rule.definition.as_ref()?.action.call else { return None };
     let watched: Value = serde_json::from_str(request.body.as_deref()?).ok()?;
     let text = |name: &str| watched[name].as_str().map(str::to_owned);
     let draft = Draft {
-        name: Some(stored.job.name.clone()),
+        name: Some(rule.name.clone()),
         when: text("when"),
         after: text("after"),
         subscription: text("subscription"),

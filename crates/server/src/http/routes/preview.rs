@@ -1,9 +1,12 @@
 //! When jobs would run, and when they run next.
 
 use model::{CollectionPath, Occurrence};
+use recurrence::Zone;
+use serde_json::json;
 
 use super::{Answered, Call};
 use crate::app::App;
+use crate::app::upcoming::Upcoming;
 use crate::http::answer::Answer;
 use crate::http::path::job_of_id;
 use crate::problem::Problem;
@@ -28,9 +31,14 @@ pub(super) async fn upcoming(app: &App, call: &Call) -> Answered {
     let count = count(call)?;
     let (path, name) = job_of(call, "job")?
         .ok_or_else(|| Problem::bad_request(format!("job: missing; allowed: {JOB_ID}.")))?;
-    let (zone, occurrences) = app.upcoming(&path, &name, count).await?;
-    let written = wire::preview::occurrences(&zone, occurrences.iter().map(|Occurrence { at, .. }| *at));
-    Ok(Answer::json(200, serde_json::json!({"timeZone": zone.name(), "occurrences": written})))
+    let Upcoming { zone, occurrences, unreadable } = app.upcoming(&path, &name, count).await?;
+    let instants = occurrences.iter().map(|Occurrence { at, .. }| *at);
+    let written = zone.as_ref().map_or_else(|| json!([]), |zone| wire::preview::occurrences(zone, instants));
+    let mut body = json!({"timeZone": zone.as_ref().map(Zone::name), "occurrences": written});
+    if let Some(why) = unreadable {
+        body["unreadable"] = why.into();
+    }
+    Ok(Answer::json(200, body))
 }
 
 fn count(call: &Call) -> Result<usize, Problem> {

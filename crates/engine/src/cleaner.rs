@@ -1,4 +1,5 @@
-//! The cleaner: removes what is older than it must be kept, a little at a time.
+//! The cleaner: removes what is older than it must be kept, a little at a time; and looks for jobs that cannot be read as
+//! they are stored, so that lists, metrics and the log tell of them before they are due.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,13 +33,29 @@ const REST: u32 = 3;
 const SHORTEST_REST: Duration = Duration::from_millis(20);
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
+/// The most jobs that are opened in one step.
+const LOOKED_THROUGH: u32 = 250;
+/// The rest between two looks through all jobs.
+const LOOK_AGAIN: Duration = Duration::from_secs(3600);
+
+/// How far a look through all jobs is.
+struct Look {
+    after: i64,
+    begins: Instant,
+}
+
 impl Cleaner {
     /// Cleans until told to stop.
     pub(crate) async fn run(self) {
         let round = ROUND.max(self.longest_nap);
+        let mut look = Look { after: 0, begins: Instant::now() };
         loop {
             let began = Instant::now();
-            let rest = match self.step().await {
+            let done = match self.step().await {
+                Ok(more) => self.look_through(&mut look).await.map(|looks| more || looks),
+                Err(error) => Err(error),
+            };
+            let rest = match done {
                 Ok(true) => (began.elapsed() * REST).clamp(SHORTEST_REST, LONGEST_REST),
                 Ok(false) => round,
                 Err(error) => {
@@ -49,6 +66,23 @@ impl Cleaner {
             tokio::select! {
                 () = self.stop.cancelled() => break,
                 () = sleep(rest) => {}
+            }
+        }
+    }
+
+    /// Looks through some jobs, where it is time for that; whether there are more.
+    async fn look_through(&self, look: &mut Look) -> store::Result<bool> {
+        if Instant::now() < look.begins {
+            return Ok(false);
+        }
+        match self.store.look_through(look.after, LOOKED_THROUGH).await? {
+            Some(last) => {
+                look.after = last;
+                Ok(true)
+            }
+            None => {
+                *look = Look { after: 0, begins: Instant::now() + LOOK_AGAIN };
+                Ok(false)
             }
         }
     }

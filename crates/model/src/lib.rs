@@ -35,6 +35,6 @@ pub use job::{CatchUp, Counters, Definition, Job, JobId, JobState, Overlap};
 pub use ledger::{Fate, LedgerEntry, Reason};
 pub use recurrence::{Occurrence, Timestamp};
 pub use redaction::{HIDDEN, Redaction};
-pub use secret::Secret;
+pub use secret::{InPlaceOfSecret, Secret, Withheld};
 pub use tally::{Lateness, Tally};
 pub use uuid::Uuid;

@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+
 use crate::action::{
     Call, HttpAuthentication, HttpRequest, ServiceBusMessage, SharedAccessKey, StorageQueueMessage,
 };
@@ -32,6 +35,34 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
+    }
+}
+
+/// Stands in a definition where a secret is that was not opened: what only shows or lists a job does without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Withheld;
+
+impl<'de> Deserialize<'de> for Withheld {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+/// What stands in a definition where a secret belongs.
+pub trait InPlaceOfSecret {
+    /// The secret, where it was opened.
+    fn opened(&self) -> Option<&Secret>;
+}
+
+impl InPlaceOfSecret for Secret {
+    fn opened(&self) -> Option<&Secret> {
+        Some(self)
+    }
+}
+
+impl InPlaceOfSecret for Withheld {
+    fn opened(&self) -> Option<&Secret> {
+        None
     }
 }
 

@@ -287,9 +287,7 @@ pub fn settle<S>(
     if attempt.outcome.success {
         return succeed(execution, attempt, patience);
     }
-    let main = execution.depth == 0;
-    let mut tally = tally(execution, attempt);
-    tally.failures = u64::from(main);
+    let mut tally = failed(execution, attempt);
     let begun = begun(execution, attempt);
     let retries = Retries::of(definition.action.retry_at_depth(execution.depth), default_retry);
     let then = if execution.attempt < retries.count {
@@ -299,19 +297,35 @@ pub fn settle<S>(
             ..begun
         })
     } else {
-        tally.faulted = u64::from(main);
-        if definition.action.at_depth(execution.depth + 1).is_some() {
-            Then::Again(Execution {
-                depth: execution.depth + 1,
-                attempt: 0,
-                wake_at: Some(attempt.ended_at),
-                ..begun
-            })
-        } else {
-            Then::Done(entry(&begun, Fate::Faulted, Some(Reason::RetriesUsedUp), attempt.ended_at))
+        if definition.action.at_depth(execution.depth + 1).is_none() {
+            return fault(execution, attempt);
         }
+        tally.faulted = u64::from(execution.depth == 0);
+        Then::Again(Execution {
+            depth: execution.depth + 1,
+            attempt: 0,
+            wake_at: Some(attempt.ended_at),
+            ..begun
+        })
     };
     Settled { history: told(execution, attempt, HistoryStatus::Failed), tally, then }
+}
+
+/// What an attempt leads to that failed, where nothing follows.
+pub fn fault(execution: &Execution, attempt: &Attempt) -> Settled {
+    let mut tally = failed(execution, attempt);
+    tally.faulted = u64::from(execution.depth == 0);
+    let begun = begun(execution, attempt);
+    Settled {
+        history: told(execution, attempt, HistoryStatus::Failed),
+        tally,
+        then: Then::Done(entry(&begun, Fate::Faulted, Some(Reason::RetriesUsedUp), attempt.ended_at)),
+    }
+}
+
+/// What an attempt that failed adds to the job's counters, if others may follow.
+fn failed(execution: &Execution, attempt: &Attempt) -> Counters {
+    Counters { failures: u64::from(execution.depth == 0), ..tally(execution, attempt) }
 }
 
 /// What an attempt leads to that went well, whatever the job's definition says.

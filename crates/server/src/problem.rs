@@ -337,6 +337,28 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// 409: a job whose stored definition cannot be read.
+    pub fn unreadable_job(name: &str, why: &str) -> Self {
+        Self::unreadable(&format!("The job '{name}'"), why)
+    }
+
+    /// 409: a collection whose stored document cannot be read.
+    pub fn unreadable_collection(name: &str, why: &str) -> Self {
+        Self::conflict(format!(
+            "The job collection '{name}' cannot be read as it is stored, and none of its jobs runs: {why}. Write it anew \
+             with PUT, which leaves its jobs as they are, or delete it."
+        ))
+    }
+
+    fn unreadable(what: &str, why: &str) -> Self {
+        Self::conflict(format!(
+            "{what} cannot be read as it is stored, so it can be neither changed in part nor run: {why}. Write it anew with \
+             PUT, or delete it; if a newer version of Punctual wrote it, ask a node of that version."
+        ))
+    }
+}
+
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
         match error {
@@ -351,6 +373,7 @@ impl From<store::Error> for Problem {
                 tracing::debug!(%error, "the store cannot be used");
                 Self::busy("The store cannot be used at the moment; nothing was changed. Try again.")
             }
+            store::Error::Unreadable(why) => Self::unreadable("The job", &why),
             store::Error::Unsupported(why) => Self::conflict(format!("Not by this server: {why}.")),
             store::Error::Corrupt(_)
             | store::Error::Damaged(_)

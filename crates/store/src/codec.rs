@@ -1,7 +1,10 @@
 //! How values of the model look in columns, the same in every database.
 
 use jiff::Timestamp;
-use model::{Cause, Definition, Fate, HistoryStatus, JobId, JobState, Plan, Reason};
+use model::{
+    Cause, Collection, CollectionPath, CollectionState, Definition, Fate, HistoryStatus, JobId, JobState,
+    Plan, Reason,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -65,6 +68,40 @@ pub(crate) fn plan(name: &str, row: i64) -> Result<Plan, Unreadable> {
     plan.ok_or_else(|| Unreadable::at("collections.plan", row, format!("'{name}' is no plan")))
 }
 
+/// The condition that leaves out rows in which a column has a value of a newer version: what they say is not known here.
+pub(crate) fn known<T: Coded>(column: &str) -> String {
+    format!("{column} BETWEEN 0 AND {}", T::CODES.len() - 1)
+}
+
+/// The path of a collection, in the case it was created with; where its document cannot be read, by its keys.
+pub(crate) fn path_of(document: &str, keys: CollectionPath) -> CollectionPath {
+    from_json::<Collection>(document, "collections.document", 0).map_or(keys, |collection| collection.path)
+}
+
+/// A collection by its document. Where that cannot be read, what else its row says, and why.
+pub(crate) fn collection(
+    id: i64,
+    document: &str,
+    keys: CollectionPath,
+    enabled: bool,
+) -> (Collection, Option<String>) {
+    match from_json(document, "collections.document", id) {
+        Ok(collection) => (collection, None),
+        Err(Unreadable(why)) => {
+            let collection = Collection {
+                path: keys,
+                location: String::new(),
+                tags: None,
+                plan: Plan::Standard,
+                state: if enabled { CollectionState::Enabled } else { CollectionState::Disabled },
+                quota: None,
+                resumed_at: None,
+            };
+            (collection, Some(why))
+        }
+    }
+}
+
 /// A value of a small set, stored as its place in [`Coded::CODES`].
 pub(crate) trait Coded: Copy + PartialEq + 'static {
     /// In the order of their numbers. New values go to the end: a number never changes its meaning.
@@ -87,6 +124,12 @@ pub(crate) trait Coded: Copy + PartialEq + 'static {
 impl Coded for JobState {
     const CODES: &'static [Self] = &[Self::Enabled, Self::Disabled, Self::Completed, Self::Faulted];
     const NAME: &'static str = "jobs.state";
+}
+
+/// Why there is an execution. One of a newer version is carried out as one of the schedule: that it runs matters more than
+/// what it is counted as.
+pub(crate) fn cause(code: i64) -> Cause {
+    Cause::from_code(code, 0).unwrap_or(Cause::Schedule)
 }
 
 impl Coded for Cause {
@@ -138,6 +181,53 @@ mod tests {
         let fine: Timestamp = "1969-12-31T23:59:59.99999995Z".parse().unwrap();
         assert_eq!(instant(ticks(fine)).to_string(), "1969-12-31T23:59:59.9999999Z");
         assert_eq!(instant(i64::MAX), Timestamp::MAX);
+    }
+
+    /// What is stored: a number never changes its meaning, and a name in a column never changes either.
+    #[test]
+    fn numbers_and_names_are_pinned() {
+        fn numbers<T: Coded>(values: &[(T, i64)]) {
+            assert_eq!(values.len(), T::CODES.len(), "{}: a new value is pinned here too", T::NAME);
+            for (value, number) in values {
+                assert_eq!(value.code(), *number, "{}", T::NAME);
+            }
+        }
+        numbers(&[
+            (JobState::Enabled, 0),
+            (JobState::Disabled, 1),
+            (JobState::Completed, 2),
+            (JobState::Faulted, 3),
+        ]);
+        numbers(&[(Cause::Schedule, 0), (Cause::CatchUp, 1), (Cause::Run, 2)]);
+        numbers(&[
+            (Fate::Ran, 0),
+            (Fate::RanLate, 1),
+            (Fate::Faulted, 2),
+            (Fate::Skipped, 3),
+            (Fate::Missed, 4),
+        ]);
+        numbers(&[
+            (Reason::RetriesUsedUp, 0),
+            (Reason::JobDisabled, 1),
+            (Reason::CollectionDisabled, 2),
+            (Reason::JobDeleted, 3),
+            (Reason::JobChanged, 4),
+            (Reason::StillRunning, 5),
+            (Reason::QueueFull, 6),
+            (Reason::Superseded, 7),
+            (Reason::TooLate, 8),
+        ]);
+        numbers(&[(HistoryStatus::Completed, 0), (HistoryStatus::Failed, 1), (HistoryStatus::Postponed, 2)]);
+        for (name, expected) in [
+            ("Free", Plan::Free),
+            ("Standard", Plan::Standard),
+            ("P10Premium", Plan::P10Premium),
+            ("P20Premium", Plan::P20Premium),
+        ] {
+            assert_eq!(plan(name, 0).ok(), Some(expected), "{name}");
+        }
+        assert_eq!(ticks("2027-01-01T00:00:00.1234567Z".parse().unwrap()), 17_987_616_001_234_567);
+        assert_eq!(key("Grüße-ÄB"), "grüße-äb");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::codec::ticks;
 use crate::rows::{ExecutionRow, JobRow, Restored};
-use crate::{ExpectedJob, JobWrite, Revision};
+use crate::{ExpectedJob, JobWrite, Revision, seal};
 
 /// Whether a job stands as the writer of a change takes for granted.
 pub(crate) fn is_expected(row: &JobRow, restored: &Restored, expected: ExpectedJob) -> bool {
@@ -55,15 +55,20 @@ pub(crate) fn waits_for_retry(execution: &ExecutionRow, write: &JobWrite) -> boo
     execution.is_under_way() && write.standing.state != JobState::Disabled
 }
 
-/// What becomes of an execution whose job is changed; `take_back` tells whether it could be taken back.
+/// What becomes of an execution whose job is changed; `take_back` tells whether it could be taken back. One whose
+/// definition is unreadable cannot be repeated as it began.
 pub(crate) fn carry_over(
     row: &JobRow,
     execution: &ExecutionRow,
     write: &JobWrite,
+    is_readable: bool,
     take_back: impl FnOnce() -> bool,
 ) -> Carried {
-    if waits_for_retry(execution, write) || !take_back() {
+    let waits = waits_for_retry(execution, write);
+    if (waits && is_readable) || !take_back() {
         Carried::OnAsItBegan
+    } else if waits {
+        Carried::GivenUp(give_up(execution, Reason::JobChanged, write.now))
     } else if write.standing.state == JobState::Disabled {
         Carried::GivenUp(give_up(execution, Reason::JobDisabled, write.now))
     } else if write.replace && execution.cause != Cause::Run {
@@ -113,6 +118,7 @@ pub(crate) fn rewritten(mut row: JobRow, write: &JobWrite, resting: bool) -> Job
     row.next_number = standing.next_number;
     row.next_at = standing.next_at;
     row.paused_at = standing.paused_at;
+    row.fault = None;
     row
 }
 
@@ -184,6 +190,30 @@ pub(crate) fn settle<S>(
         done @ Then::Done(_) => done,
     };
     Settled { history: Some(settled.history), gain: Gain::of(settled.tally, &then), then }
+}
+
+/// The same of an attempt that failed, by the definition as it is stored. What follows does not depend on secrets, so they
+/// stay sealed; where it cannot be read, nothing follows, and the ledger says that the occurrence faulted.
+pub(crate) fn settle_stored(
+    job: &JobRow,
+    execution: &ExecutionRow,
+    definition: Option<&str>,
+    default_retry: Duration,
+    attempt: &Attempt,
+    patience: &Patience,
+) -> Settled {
+    match definition.map(seal::closed) {
+        Some(Ok(definition)) => settle(job, execution, &definition, default_retry, attempt, patience),
+        Some(Err(_)) | None => {
+            tracing::error!(
+                job = %job.name,
+                "a call failed, and the definition that says what follows is unreadable: it is not repeated"
+            );
+            let transition::Settled { history, tally, then } =
+                transition::fault(&execution.execution(), attempt);
+            Settled { history: Some(history), gain: Gain::of(tally, &then), then }
+        }
+    }
 }
 
 /// The same of an attempt that went well: neither the definition nor the state of its job matters.

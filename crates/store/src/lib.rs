@@ -45,6 +45,7 @@ mod sqlite;
 mod store_clock;
 mod sweeper;
 mod tallies;
+mod unreadable;
 mod walks;
 
 use std::sync::Arc;
@@ -52,8 +53,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use model::{
-    Clock, Collection, CollectionPath, Definition, Execution, Fate, GroupPath, HistoryEntry, HistoryStatus,
-    Job, JobState, LedgerEntry, Plan, Tally, Timestamp, Uuid,
+    Clock, Collection, CollectionPath, Counters, Definition, Execution, Fate, GroupPath, HistoryEntry,
+    HistoryStatus, Job, JobState, LedgerEntry, Plan, Tally, Timestamp, Uuid, Withheld,
 };
 
 pub use bell::Bell;
@@ -68,7 +69,7 @@ pub use node::Node;
 pub use numbers::StoreNumbers;
 pub use postgres::{
     DatabaseFault, DatabaseInspection, DatabaseSchema, LogPart, Meter, PostgresSettings, PostgresStore,
-    TrialGround, inspect as inspect_database,
+    TrialGround, inspect as inspect_database, unreadable_jobs as unreadable_jobs_of_database,
 };
 pub use register::{Added, AuditQuery, Chain, MOST_ASSIGNMENTS, MOST_TOKENS, Register, Session};
 pub use seal::{Key, KeyFault, KeyId, Keyring, SealFault};
@@ -76,9 +77,10 @@ pub use search::{FoundJobs, JobQuery, JobSort, JobStates};
 pub use snapshot::Snapshot;
 pub use sqlite::{
     Durability, Inspection, Restored, SqliteFile, SqliteSettings, SqliteStore, examine_unused, inspect,
-    restore,
+    restore, unreadable_jobs,
 };
 pub use store_clock::StoreClock;
+pub use unreadable::UnreadableJob;
 
 /// What can go wrong on our side. That something is not there, or has changed, is an answer and not an error.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -95,6 +97,9 @@ pub enum Error {
     /// What is stored cannot be understood.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
+    /// A job cannot be read as it is stored; others can.
+    #[error("the job cannot be read as it is stored: {0}")]
+    Unreadable(String),
     /// This store does not do that; something else does.
     #[error("the store does not do that: {0}")]
     Unsupported(String),
@@ -123,6 +128,9 @@ pub struct StoredCollection {
     pub collection: Collection,
     /// Its revision.
     pub revision: Revision,
+    /// Why it cannot be read as it is stored, if it cannot; then the collection has only its names. It can be replaced and
+    /// deleted, and none of its jobs runs.
+    pub unreadable: Option<String>,
 }
 
 /// A job with what the store knows of it. Occurrences that are claimed but not begun count as still to come.
@@ -138,10 +146,96 @@ pub struct StoredJob {
     pub revision: Revision,
 }
 
-impl StoredJob {
-    /// Returns when the job is due next; `None` while it or its collection is off.
+/// What the row of a job says: what is shown, listed, searched, exported and deleted. No secret is opened for it, and no
+/// rule is built. Occurrences that are claimed but not begun count as still to come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRecord {
+    /// Its collection's path, in the case it was created with.
+    pub collection: CollectionPath,
+    /// Its name, in the case it was created with.
+    pub name: String,
+    /// Its revision.
+    pub revision: Revision,
+    /// Whether it runs, where that can be read.
+    pub state: Option<JobState>,
+    /// What it has done.
+    pub counters: Counters,
+    /// Whether the last scheduled occurrence that ended had faulted.
+    pub last_faulted: bool,
+    /// The number of its next occurrence, whether or not there is one.
+    pub next_number: u32,
+    /// When it is due next.
+    pub next_at: Option<Timestamp>,
+    /// What was asked for, as far as it can be read.
+    pub definition: Option<Definition<Withheld>>,
+    /// Why the job cannot be opened, where that is known: it does not run until it is written anew.
+    pub unreadable: Option<String>,
+    /// Whether its collection is enabled.
+    pub collection_enabled: bool,
+}
+
+impl JobRecord {
+    /// Returns when the job is due next; `None` while its collection is off, or the job cannot be read.
     pub fn next_run(&self) -> Option<Timestamp> {
-        self.job.next_at.filter(|_| self.collection_enabled)
+        self.next_at.filter(|_| self.collection_enabled && self.unreadable.is_none())
+    }
+
+    /// Whether nothing can change it any more.
+    pub fn is_final(&self) -> bool {
+        self.state.is_some_and(JobState::is_final)
+    }
+}
+
+/// A job that a change is decided by.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are readable, and none is kept")]
+pub enum FoundJob {
+    /// It was opened.
+    Readable(StoredJob),
+    /// It cannot be: deleting or replacing it repairs it.
+    Unreadable(JobRecord),
+}
+
+impl FoundJob {
+    /// Its name, in the case it was created with.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Readable(stored) => &stored.job.name,
+            Self::Unreadable(record) => &record.name,
+        }
+    }
+
+    /// Its revision.
+    pub fn revision(&self) -> Revision {
+        match self {
+            Self::Readable(stored) => stored.revision,
+            Self::Unreadable(record) => record.revision,
+        }
+    }
+
+    /// Whether it runs, where that can be read.
+    pub fn state(&self) -> Option<JobState> {
+        match self {
+            Self::Readable(stored) => Some(stored.job.state),
+            Self::Unreadable(record) => record.state,
+        }
+    }
+
+    /// What the writer of a change takes for granted who has loaded it.
+    pub fn expected(&self) -> ExpectedJob {
+        let (revision, next_number, next_at) = match self {
+            Self::Readable(StoredJob { job, revision, .. }) => (*revision, job.next_number, job.next_at),
+            Self::Unreadable(record) => (record.revision, record.next_number, record.next_at),
+        };
+        ExpectedJob::Standing { revision, next_number, next_at }
+    }
+
+    /// The job, if it was opened.
+    pub fn readable(&self) -> Option<&StoredJob> {
+        match self {
+            Self::Readable(stored) => Some(stored),
+            Self::Unreadable(_) => None,
+        }
     }
 }
 
@@ -450,19 +544,27 @@ pub trait Store: Register {
         now: Timestamp,
     ) -> Result<Deleted>;
 
-    /// A job, by its name in any case.
-    async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>>;
+    /// A job, by its name in any case; [`Error::Unreadable`] where it cannot be opened.
+    async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
+        match self.job_in_collection(collection, name).await?.and_then(|(_, job)| job) {
+            None => Ok(None),
+            Some(FoundJob::Readable(stored)) => Ok(Some(stored)),
+            Some(FoundJob::Unreadable(record)) => {
+                Err(Error::Unreadable(record.unreadable.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// What the row of a job says, by its name in any case.
+    async fn record(&self, collection: &CollectionPath, name: &str) -> Result<Option<JobRecord>>;
 
     /// A collection, and one of its jobs: what a change of the job is decided by. `None` where the collection is not
-    /// there. A change that comes between the two questions is found out when the decision is written.
+    /// there.
     async fn job_in_collection(
         &self,
         collection: &CollectionPath,
         name: &str,
-    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
-        let Some(found) = self.collection(collection).await? else { return Ok(None) };
-        Ok(Some((found, self.job(collection, name).await?)))
-    }
+    ) -> Result<Option<(StoredCollection, Option<FoundJob>)>>;
 
     /// Jobs of a collection, sorted by name in any case; `None` where the collection is not there.
     async fn jobs(
@@ -470,13 +572,17 @@ pub trait Store: Register {
         collection: &CollectionPath,
         state: Option<JobState>,
         page: Page,
-    ) -> Result<Option<Vec<StoredJob>>>;
+    ) -> Result<Option<Vec<JobRecord>>>;
+
+    /// Opens the next jobs after a number, at most so many, to find those that cannot be read: they are marked in lists
+    /// from then on. The number of the last one, where there may be more after it.
+    async fn look_through(&self, after: i64, most: u32) -> Result<Option<i64>>;
 
     /// Jobs of all collections, as a query wants them.
     async fn find_jobs(&self, query: &JobQuery, page: Page) -> Result<FoundJobs>;
 
     /// The jobs that are due next, soonest first.
-    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>>;
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<JobRecord>>;
 
     /// How many jobs there are in each state.
     async fn job_states(&self) -> Result<JobStates>;
@@ -485,7 +591,7 @@ pub trait Store: Register {
     async fn certificates(&self, top: u32) -> Result<Vec<StoredCertificate>>;
 
     /// All jobs of a collection, for a change that must suit each of them.
-    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>>;
+    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<FoundJob>>;
 
     /// Writes a job. Its claims that are not begun are taken back; executions that are go on with the definition they
     /// began with, unless the job is disabled now: then what waits for a retry is given up. The answer is the job as it was

@@ -3,6 +3,8 @@
 use measure::{Counter, Histogram, QUICK, Unit};
 use model::{Fate, Tally};
 
+use crate::unreadable::UnreadableJobs;
+
 /// See the module. All of it is of this process, since its start.
 #[derive(Debug)]
 pub struct StoreNumbers {
@@ -16,6 +18,8 @@ pub struct StoreNumbers {
     fates: [Counter; Fate::ALL.len()],
     /// How often the lease of this node was lost.
     pub lost_leases: Counter,
+    /// Jobs that are known not to be readable as they are stored.
+    pub(crate) unreadable: UnreadableJobs,
 }
 
 impl Default for StoreNumbers {
@@ -26,6 +30,7 @@ impl Default for StoreNumbers {
             failed: Counter::default(),
             fates: Default::default(),
             lost_leases: Counter::default(),
+            unreadable: UnreadableJobs::default(),
         }
     }
 }
@@ -34,6 +39,11 @@ impl StoreNumbers {
     /// How many occurrences had this fate.
     pub fn of(&self, fate: Fate) -> u64 {
         Fate::ALL.iter().position(|one| *one == fate).map_or(0, |place| self.fates[place].get())
+    }
+
+    /// How many jobs are known not to be readable as they are stored.
+    pub fn unreadable_jobs(&self) -> usize {
+        self.unreadable.count()
     }
 
     /// Counts what a committed transaction has entered in the ledger.

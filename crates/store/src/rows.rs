@@ -10,10 +10,13 @@ use model::{
     Plan, Timestamp, Uuid,
 };
 
+use recurrence::Faults;
+
 use crate::codec::{Unreadable, from_json, instant, open_definition, ticks};
 use crate::decisions::Gain;
-use crate::seal::Keyring;
-use crate::{ClaimedJob, JobWrite, Revision, StoredJob};
+use crate::seal::{self, Keyring};
+use crate::unreadable::{UnreadableJobs, withheld};
+use crate::{ClaimedJob, FoundJob, JobRecord, JobWrite, Revision, StoredJob};
 
 /// What a job's row says, and what of its collection decisions need.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub(crate) struct JobRow {
     pub(crate) collection: CollectionGist,
     /// Whether it is deleted and kept for the ledger, and for calls that are under way.
     pub(crate) deleted: bool,
+    /// What of the row means nothing to this version. Such a job is not opened; it can be deleted and replaced.
+    pub(crate) fault: Option<String>,
 }
 
 /// What of a collection decisions about its jobs need.
@@ -45,12 +50,23 @@ pub(crate) struct CollectionGist {
     pub(crate) resumed_at: Option<Timestamp>,
 }
 
+/// A value of a row that decides, or one that does nothing in the place of what cannot be read.
+pub(crate) fn or_idle<T>(read: Result<T, Unreadable>, idle: T, fault: &mut Option<String>) -> T {
+    read.unwrap_or_else(|Unreadable(why)| {
+        fault.get_or_insert(why);
+        idle
+    })
+}
+
 impl JobRow {
     /// The whole job.
     pub(crate) fn job(&self, definition: Definition) -> Result<Job, Unreadable> {
+        if let Some(fault) = &self.fault {
+            return Err(Unreadable(fault.clone()));
+        }
         let rule = definition
             .rule()
-            .map_err(|faults| Unreadable::at("definitions.definition", self.id, format!("{faults:?}")))?;
+            .map_err(|faults| Unreadable::at("definitions.definition", self.id, one_line(&faults)))?;
         Ok(Job {
             id: JobId(self.id),
             name: self.name.clone(),
@@ -87,21 +103,97 @@ impl JobRow {
         }
     }
 
-    /// The job as callers see it: what is claimed and not begun is still to come.
-    pub(crate) fn stored(
+    /// The row as callers see it: what is claimed and not begun is still to come.
+    #[must_use]
+    pub(crate) fn seen(
         mut self,
         executions: &[ExecutionRow],
         is_begun: impl Fn(&ExecutionRow) -> bool,
-        definition: &str,
-        keyring: &Keyring,
-        collection: CollectionPath,
-    ) -> Result<StoredJob, Unreadable> {
+    ) -> Self {
         let standing = restored(&self, executions, is_begun);
         self.next_number = standing.next_number;
         self.next_at = standing.next_at;
-        let definition = open_definition(keyring, definition, "definitions.definition", self.id)?;
-        let (revision, collection_enabled) = (Revision(self.revision), self.collection.enabled);
-        Ok(StoredJob { revision, job: self.job(definition)?, collection, collection_enabled })
+        self
+    }
+
+    /// What the row says, and its definition.
+    pub(crate) fn record(
+        &self,
+        definition: Option<&str>,
+        unreadable: &UnreadableJobs,
+        collection: CollectionPath,
+    ) -> JobRecord {
+        let place = "definitions.definition";
+        let (definition, fault) = match definition {
+            Some(text) => withheld(text),
+            None => (None, Some("there is none".to_owned())),
+        };
+        let fault = fault.map(|why| Unreadable::at(place, self.id, why).0);
+        JobRecord {
+            collection,
+            name: self.name.clone(),
+            revision: Revision(self.revision),
+            // What cannot be read is not known to run, nor to be off.
+            state: self.fault.is_none().then_some(self.state),
+            counters: self.counters,
+            last_faulted: self.last_faulted,
+            next_number: self.next_number,
+            next_at: self.next_at,
+            definition,
+            unreadable: self.fault.clone().or(fault).or_else(|| unreadable.reason(self)),
+            collection_enabled: self.collection.enabled,
+        }
+    }
+
+    /// Opens the job to see whether that is possible, and notes it.
+    pub(crate) fn look(&self, definition: Option<&str>, keyring: &Keyring, unreadable: &UnreadableJobs) {
+        match self.open(definition, keyring) {
+            Ok(_) => unreadable.forget(self.id),
+            Err(Unreadable(why)) => unreadable.note(self, &why),
+        }
+    }
+
+    /// Why the job cannot be opened, if it cannot. Without keys its secrets stay sealed.
+    pub(crate) fn fault(&self, definition: Option<&str>, keyring: Option<&Keyring>) -> Option<String> {
+        let opened = match (keyring, definition) {
+            (None, Some(text)) if self.fault.is_none() => {
+                let closed = seal::closed(text).map_err(|fault| fault.to_string());
+                return closed.and_then(|closed| closed.rule().map_err(|faults| one_line(&faults))).err();
+            }
+            (Some(keyring), _) => self.open(definition, keyring).map(drop),
+            (None, _) => {
+                Err(Unreadable(self.fault.clone().unwrap_or_else(|| "there is no definition".to_owned())))
+            }
+        };
+        opened.err().map(|Unreadable(why)| why)
+    }
+
+    fn open(&self, definition: Option<&str>, keyring: &Keyring) -> Result<Job, Unreadable> {
+        let place = "definitions.definition";
+        let text = definition.ok_or_else(|| Unreadable::at(place, self.id, "there is none"))?;
+        self.job(open_definition(keyring, text, place, self.id)?)
+    }
+
+    /// The job, opened if it can be.
+    pub(crate) fn found(
+        &self,
+        definition: Option<&str>,
+        keyring: &Keyring,
+        unreadable: &UnreadableJobs,
+        collection: CollectionPath,
+    ) -> FoundJob {
+        match self.open(definition, keyring) {
+            Ok(job) => {
+                unreadable.forget(self.id);
+                let (revision, collection_enabled) = (Revision(self.revision), self.collection.enabled);
+                FoundJob::Readable(StoredJob { revision, job, collection, collection_enabled })
+            }
+            Err(Unreadable(why)) => {
+                unreadable.note(self, &why);
+                let record = self.record(definition, unreadable, collection);
+                FoundJob::Unreadable(JobRecord { unreadable: Some(why), ..record })
+            }
+        }
     }
 
     /// The job as callers see it, right after it was written.
@@ -113,11 +205,9 @@ impl JobRow {
     ) -> Result<StoredJob, Unreadable> {
         self.next_at = self.next_at.map(as_written);
         self.paused_at = self.paused_at.map(as_written);
-        let standing = restored(&self, executions, is_begun);
-        self.next_number = standing.next_number;
-        self.next_at = standing.next_at;
-        let (revision, collection_enabled) = (Revision(self.revision), self.collection.enabled);
-        let (job, collection) = (self.job(write.definition.clone())?, write.collection.clone());
+        let row = self.seen(executions, is_begun);
+        let (revision, collection_enabled) = (Revision(row.revision), row.collection.enabled);
+        let (job, collection) = (row.job(write.definition.clone())?, write.collection.clone());
         Ok(StoredJob { revision, job, collection, collection_enabled })
     }
 
@@ -137,6 +227,10 @@ impl JobRow {
     }
 }
 
+fn one_line(faults: &Faults) -> String {
+    faults.to_string().replace('\n', "; ")
+}
+
 /// A new job as callers see it, right after it was written.
 pub(crate) fn created(
     id: i64,
@@ -147,7 +241,7 @@ pub(crate) fn created(
     let JobWrite { collection, name, definition, standing, seed, .. } = write;
     let rule = definition
         .rule()
-        .map_err(|faults| Unreadable::at("definitions.definition", id, format!("{faults:?}")))?;
+        .map_err(|faults| Unreadable::at("definitions.definition", id, one_line(&faults)))?;
     let job = Job {
         id: JobId(id),
         name: name.clone(),

@@ -2,7 +2,7 @@
 
 use model::{CollectionPath, JobState};
 
-use crate::StoredJob;
+use crate::JobRecord;
 
 /// Which jobs, and in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl JobSort {
 #[derive(Debug, Clone, Default)]
 pub struct FoundJobs {
     /// The jobs.
-    pub jobs: Vec<StoredJob>,
+    pub jobs: Vec<JobRecord>,
     /// How many there are on all pages.
     pub total: u64,
 }

@@ -176,7 +176,8 @@ async fn everything(store: &dyn Store) -> Vec<String> {
             let collection = stored.collection.path;
             for job in store.jobs(&collection, None, ALL).await.expect("jobs").expect("a collection") {
                 told.push(format!("{job:?}"));
-                let entries = store.history(&collection, &job.job.name, &HistoryQuery::default(), ALL).await;
+                told.push(format!("{:?}", store.job(&collection, &job.name).await.expect("it opens")));
+                let entries = store.history(&collection, &job.name, &HistoryQuery::default(), ALL).await;
                 told.extend(
                     entries.expect("history").expect("a job").iter().map(|entry| format!("{entry:?}")),
                 );

@@ -22,6 +22,11 @@ impl Backend for Sqlite {
             SqliteSettings { durability: Durability::ProcessDeath, ..SqliteSettings::new(keyring) };
         Ok(Arc::new(SqliteStore::open(self.0.path().join("punctual.db"), settings, now)?))
     }
+
+    async fn damage(&self, sql: &str) {
+        let db = rusqlite::Connection::open(self.0.path().join("punctual.db")).expect("the file opens");
+        db.execute_batch(sql).expect("it is run");
+    }
 }
 
 store::conformance!(crate::fresh());

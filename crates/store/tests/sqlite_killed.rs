@@ -149,7 +149,8 @@ async fn look(file: &Path, put: &BTreeSet<String>, edited: &BTreeSet<String>, se
         world.pass(10);
     }
     let ledger = world.ledger().await;
-    for stored in world.store().all_jobs(&path()).await.expect("the jobs") {
+    for found in world.store().all_jobs(&path()).await.expect("the jobs") {
+        let stored = found.readable().expect("it opens");
         let next_at = stored.job.next_at.expect("it goes on");
         let due: Vec<Timestamp> =
             stored.job.rule.occurrences().map(|o| o.at).take_while(|at| *at < next_at).collect();

@@ -43,7 +43,7 @@ use crate::members::Reader;
 pub use concealed::concealed;
 pub use patch::{Patched, patch};
 pub use test_call::{TestCall, destination_of_test_call, job_of_test_call, test_call};
-pub use write::write;
+pub use write::{Shown, write};
 
 /// A job as it was asked for: every value is one that the model knows. Limits are not judged yet.
 #[derive(Debug, Clone)]

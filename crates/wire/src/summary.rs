@@ -4,9 +4,11 @@
 //! out.
 
 use model::action::{Call, HttpRequest};
-use model::{CollectionPath, Job};
-use serde_json::{Value, json};
+use model::{CollectionPath, Definition, JobState};
+use recurrence::Rule;
+use serde_json::{Map, Value, json};
 
+use crate::job::Shown;
 use crate::{date_time, path};
 
 /// A job in a line.
@@ -19,28 +21,39 @@ use crate::{date_time, path};
 /// };
 /// assert_eq!(wire::summary::target(&Call::Http { https: true, request }), "POST https://example.org:8443/nightly");
 /// ```
-pub fn write(collection: &CollectionPath, collection_enabled: bool, job: &Job) -> Value {
-    let repeats = job.rule.recurrence().map(|_| job.rule.describe());
+pub fn write<S>(collection: &CollectionPath, collection_enabled: bool, job: &Shown<'_, S>) -> Value {
+    let call = job.definition.map(|definition| &definition.action.call);
+    // Only the rule can be said in English.
+    let rule = job.definition.map(Definition::rule).transpose();
+    let repeats = rule.as_ref().ok().and_then(Option::as_ref).filter(|rule| rule.recurrence().is_some());
     let line = json!({
-        "id": path::job_id(collection, &job.name),
+        "id": path::job_id(collection, job.name),
         "name": job.name,
         "collection": collection.name,
-        "action": kind(&job.definition.action.call),
-        "target": target(&job.definition.action.call),
-        "recurrence": repeats,
+        "action": call.map(kind),
+        "target": call.map(target),
+        "recurrence": repeats.map(Rule::describe),
     });
     let members = [line, standing(collection_enabled, job)].into_iter().filter_map(|part| match part {
         Value::Object(members) => Some(members),
         _ => None,
     });
-    Value::Object(members.flatten().collect())
+    let mut line: Map<String, Value> = members.flatten().collect();
+    let no_rule = rule.err().map(|faults| faults.to_string().replace('\n', "; "));
+    if no_rule.is_some() {
+        line["nextExecutionTime"] = Value::Null;
+    }
+    if let Some(why) = job.unreadable.map(str::to_owned).or(no_rule) {
+        line.insert("unreadable".to_owned(), why.into());
+    }
+    Value::Object(line)
 }
 
 /// How a job stands: whether it runs, when next, and how it went. Unlike the `status` that the old service had, it is there for
 /// disabled jobs too, and knows whether the collection is on.
-pub fn standing(collection_enabled: bool, job: &Job) -> Value {
+pub fn standing<S>(collection_enabled: bool, job: &Shown<'_, S>) -> Value {
     json!({
-        "state": job.state.name(),
+        "state": job.state.map(JobState::name),
         "collectionEnabled": collection_enabled,
         "nextExecutionTime": job.next_at.filter(|_| collection_enabled).map(date_time::write),
         "lastExecutionTime": job.counters.last_execution.map(date_time::write),
@@ -50,7 +63,7 @@ pub fn standing(collection_enabled: bool, job: &Job) -> Value {
     })
 }
 
-fn kind(call: &Call) -> &'static str {
+fn kind<S>(call: &Call<S>) -> &'static str {
     match call {
         Call::Http { https: false, .. } => "Http",
         Call::Http { https: true, .. } => "Https",
@@ -61,7 +74,7 @@ fn kind(call: &Call) -> &'static str {
 }
 
 /// What is called: method and address, or queue and account.
-pub fn target(call: &Call) -> String {
+pub fn target<S>(call: &Call<S>) -> String {
     match call {
         Call::Http { request, .. } => {
             format!("{} {}", request.method.to_ascii_uppercase(), address(request))
@@ -74,7 +87,7 @@ pub fn target(call: &Call) -> String {
 }
 
 /// Scheme, host and path.
-fn address(request: &HttpRequest) -> String {
+fn address<S>(request: &HttpRequest<S>) -> String {
     let uri = request.uri.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = uri.split_once("://").unwrap_or(("http", uri));
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -96,7 +109,7 @@ mod tests {
             ("http://user:s3@cret@example.org/a@b", "http://example.org/a@b"),
             ("http://user:s3cret@[::1]:80/a?u=http://x/y@z", "http://[::1]:80/a"),
         ] {
-            let request = HttpRequest {
+            let request: HttpRequest = HttpRequest {
                 uri: uri.into(),
                 method: "GET".into(),
                 headers: None,

@@ -6,6 +6,7 @@ mod clock;
 mod configuration;
 mod data;
 mod database;
+mod jobs;
 mod keys;
 mod network;
 
@@ -140,10 +141,14 @@ async fn store(config: &Config) -> Vec<Finding> {
     let Some(database) = &config.database else {
         let mut findings = data::look(config, crate::now());
         findings.push(keys::look(config));
+        findings.extend(jobs::look(config));
         return findings;
     };
     let (mut findings, found) = database::look(database).await;
     findings.push(keys::look_shared(config, found.as_ref()));
+    if let Some(found) = found {
+        findings.push(jobs::look_shared(config, database, &found).await);
+    }
     findings
 }
 

@@ -141,7 +141,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         let name = if all_collections { format!("{}/{own}", text(&job["collection"])) } else { own };
         let cells = vec![
             name,
-            state(&job).to_owned(),
+            if job["unreadable"].is_string() { "unreadable".to_owned() } else { state(&job).to_owned() },
             time(&job["nextExecutionTime"]),
             time(&job["lastExecutionTime"]),
             text(&job["executionCount"]),

@@ -32,7 +32,9 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let target = options.place.resolve()?;
     let mut job = target.client.get(&target.job(&options.name, "")).await?.body;
     let mut upcoming = upcoming(&target, &options.name, UPCOMING).await?;
-    let sentence = timing::rule(&job, crate::now()).ok().map(|rule| rule.describe());
+    // Of what cannot be read, the times may be missing: those that are there say something else.
+    let rule = timing::rule(&job, crate::now()).ok().filter(|_| job["unreadable"].is_null());
+    let sentence = rule.map(|rule| rule.describe());
     upcoming["sentence"] = sentence.clone().into();
     job["upcoming"] = upcoming;
     let name = own_name(&job);
@@ -46,8 +48,14 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         out.field("name", &name)?;
         out.field("id", &text(&job["id"]))?;
         out.field("state", &state(&properties["state"], status, &target.collection))?;
-        out.field("action", &in_words(&properties["action"]))?;
-        out.field("retries", &retries(&properties["action"]["retryPolicy"]))?;
+        if let Some(why) = job["unreadable"].as_str() {
+            out.field("unreadable", why)?;
+            out.field("", "it does not run: `punctual job create --replace` writes it anew")?;
+        }
+        if properties["action"].is_object() {
+            out.field("action", &in_words(&properties["action"]))?;
+            out.field("retries", &retries(&properties["action"]["retryPolicy"]))?;
+        }
         if properties["action"]["errorAction"].is_object() {
             out.field("on error", &in_words(&properties["action"]["errorAction"]))?;
         }

@@ -46,13 +46,14 @@ export function show(place, { segments }) {
     // Azure's answer has no counters of a disabled job, and does not know whether the collection is on.
     job = { ...answer.body, standing: upcoming.status };
     const context = { id, signal: abort.signal, runAgain: () => act(() => actions.run(id), 'It runs') };
-    part ??= PARTS[tab](body, job, context);
+    const { unreadable } = job;
+    part ??= (unreadable && !job.properties.action ? hidden : PARTS[tab])(body, job, context);
     bar.hidden = false;
-    const isFinal = ['completed', 'faulted'].includes(job.properties.state);
+    const isFinal = unreadable || ['completed', 'faulted'].includes(job.properties.state);
     const isOff = job.properties.state === 'disabled';
-    return head(name, {
+    const title = head(name, {
       above: [link(collection, pageOf(idOf({ subscription, group, collection }))), ` in ${subscription} / ${group}`],
-      beside: badge(standing(job.standing)),
+      beside: badge(unreadable ? 'unreadable' : standing(job.standing)),
       actions: [
         !isFinal &&
           button('Run now', { icon: 'run', kind: 'primary', onclick: () => act(() => actions.run(id), 'It runs') }),
@@ -62,10 +63,11 @@ export function show(place, { segments }) {
             onclick: () => act(() => (isOff ? actions.enable : actions.disable)(id), isOff ? 'Enabled' : 'Disabled'),
           }),
         !isFinal && link([icon('edit'), 'Edit'], pageOf(id).replace('/ui/job/', '/ui/edit/'), { class: 'button' }),
-        link([icon('copy'), 'Duplicate'], `/ui/new-job${query({ from: id })}`, { class: 'button' }),
+        !unreadable && link([icon('copy'), 'Duplicate'], `/ui/new-job${query({ from: id })}`, { class: 'button' }),
         button('Delete', { icon: 'delete', kind: 'danger', onclick: remove }),
       ],
     });
+    return unreadable ? [title, cannotBeRead(unreadable)] : title;
   };
 
   async function act(action, done) {
@@ -107,6 +109,28 @@ export function show(place, { segments }) {
     },
   };
 }
+
+/** Why a job does not run, and what helps. */
+function cannotBeRead(why) {
+  return h(
+    'section',
+    { class: 'card', role: 'alert' },
+    h('h2', {}, 'This job cannot be read as it is stored, and does not run'),
+    h('p', { class: 'breakable' }, why),
+    h(
+      'p',
+      {},
+      'Write it anew with PUT (`punctual job create --replace`), or delete it. If a newer version of Punctual wrote it, ' +
+        'look at it on a node of that version.',
+    ),
+  );
+}
+
+/** Where nothing of a job can be shown. */
+const hidden = (place) => {
+  fill(place);
+  return {};
+};
 
 const PARTS = {
   overview,

@@ -73,6 +73,7 @@ const STATES = {
   off: ['quiet', 'pause', 'Switched off'],
   alive: ['good', 'check', 'Alive'],
   lost: ['bad', 'cross', 'Lost'],
+  unreadable: ['bad', 'warn', 'Unreadable'],
 };
 
 /** A state with a colour, a sign and a word: never a colour alone. */

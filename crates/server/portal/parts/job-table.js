@@ -157,7 +157,8 @@ export function jobTable(place, { collection } = {}) {
 
   function row(job) {
     const names = namesOf(job.id);
-    const isFinal = job.state === 'completed' || job.state === 'faulted';
+    // What cannot be read can only be deleted or written anew.
+    const isFinal = job.unreadable || job.state === 'completed' || job.state === 'faulted';
     const tick = h('input', {
       type: 'checkbox',
       'aria-label': `Choose ${names.job}`,
@@ -180,12 +181,12 @@ export function jobTable(place, { collection } = {}) {
       ),
       h(
         'td',
-        { data: { label: 'State' } },
-        badge(standing(job)),
-        standing(job) === 'paused' && h('span', { class: 'sub' }, `${names.collection} is disabled`),
+        { data: { label: 'State' }, title: job.unreadable },
+        badge(job.unreadable ? 'unreadable' : standing(job)),
+        !job.unreadable && standing(job) === 'paused' && h('span', { class: 'sub' }, `${names.collection} is disabled`),
       ),
-      h('td', { class: 'wide-only target', title: job.target }, h('code', {}, job.target ?? job.action)),
-      h('td', { class: 'wide-only when', title: job.recurrence }, h('span', {}, job.recurrence ?? 'Once')),
+      h('td', { class: 'wide-only target', title: job.target }, h('code', {}, job.target ?? job.action ?? '–')),
+      h('td', { class: 'wide-only when', title: job.recurrence }, h('span', {}, job.recurrence ?? (job.unreadable ? '–' : 'Once'))),
       h(
         'td',
         { data: { label: 'Next' }, class: 'nowrap' },

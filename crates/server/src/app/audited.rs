@@ -6,7 +6,7 @@ use std::sync::Arc;
 use access::{Act, Decision, Note, Permission, Scope, Verdict};
 use model::{Definition, Job, JobState, Secret};
 use serde_json::{Value, json};
-use store::Store;
+use store::{JobRecord, Store};
 
 use super::import::changes::{ANOTHER_SECRET, Change, SECRET, changes};
 use super::{App, Result};
@@ -88,9 +88,21 @@ pub(super) fn told(changes: &[Change]) -> Value {
     json!({"changes": told})
 }
 
-/// A job as notes show it: with a mark in the place of each secret.
-pub(super) fn masked(job: &Job) -> Value {
-    wire::job::concealed(&job.definition, job.state, |_, _| SECRET.into())
+/// What a note tells of a job that could not be read and was written anew.
+pub(super) fn repaired(record: &JobRecord) -> Value {
+    json!({"replaced": masked(record)})
+}
+
+/// A job as notes show it: with a mark in the place of each secret, and why it cannot be read, if it cannot.
+pub(super) fn masked(record: &JobRecord) -> Value {
+    let mut document = match (&record.definition, record.state) {
+        (Some(definition), Some(state)) => wire::job::concealed(definition, state, |_, _| SECRET.into()),
+        _ => json!({}),
+    };
+    if let Some(why) = &record.unreadable {
+        document["unreadable"] = why.as_str().into();
+    }
+    document
 }
 
 /// What a definition changes of a job; secrets are told apart, and not shown.

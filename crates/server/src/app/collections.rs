@@ -1,10 +1,10 @@
 //! What can be done with job collections.
 
 use access::Act;
-use model::{Collection, CollectionPath, CollectionState, GroupPath, Plan};
+use model::{Collection, CollectionPath, CollectionState, GroupPath, JobState, Plan};
 use recurrence::Fault;
 use serde_json::Value;
-use store::{CollectionWrite, Deleted, Expected, Page, StoredCollection, StoredJob, Written};
+use store::{CollectionWrite, Deleted, Expected, FoundJob, Page, StoredCollection, Written};
 use wire::dialect::Dialect;
 
 use super::{App, Preconditions, Result, TRIES, audited, names, too_many_changes};
@@ -121,8 +121,15 @@ impl App {
                 self.check_group(path).await?;
             }
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
-            let old = existing.as_ref().map(|existing| &existing.collection);
-            let (mut collection, ignored) = change(old)?;
+            // One that cannot be read is replaced as if it were new.
+            let unreadable = existing.as_ref().and_then(|existing| existing.unreadable.as_ref());
+            let old = existing.as_ref().map(|existing| &existing.collection).filter(|_| unreadable.is_none());
+            let (mut collection, ignored) = match (change(old), unreadable) {
+                (Err(problem), Some(why)) if problem.status == 404 => {
+                    return Err(Problem::unreadable_collection(&path.name, why));
+                }
+                (changed, _) => changed?,
+            };
             preconditions.check_members(&ignored)?;
             let now = self.clock.now();
             collection.resumed_at = resumed_at(old, &collection, now);
@@ -144,7 +151,10 @@ impl App {
                 Written::Done(revision) => {
                     let kind = if is_switched { ChangeKind::Switched } else { ChangeKind::Written };
                     self.live.tell(kind, || wire::path::collection_id(&collection.path));
-                    return Ok(PutCollection { stored: StoredCollection { collection, revision }, ignored });
+                    return Ok(PutCollection {
+                        stored: StoredCollection { collection, revision, unreadable: None },
+                        ignored,
+                    });
                 }
                 Written::Full { .. } => return Err(no_more_collections(collection.plan, most)),
                 Written::Changed | Written::NoCollection => {}
@@ -163,7 +173,7 @@ impl App {
         let jobs = self.store.all_jobs(&old.path).await?;
         let mut problems = Vec::new();
         // What is finished can never run again, so it neither counts nor misfits.
-        let is_living = |stored: &StoredJob| !stored.job.state.is_final();
+        let is_living = |found: &FoundJob| !found.state().is_some_and(JobState::is_final);
         let (jobs, finished): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_living);
         if jobs.len() as u64 > u64::from(is.jobs) && is.jobs < was.jobs {
             let besides = match finished.len() {
@@ -172,7 +182,8 @@ impl App {
             };
             problems.push(format!("it holds {} jobs where {} are allowed{besides}", jobs.len(), is.jobs));
         }
-        for stored in &jobs {
+        // What cannot be read does not run, so it does not misfit either.
+        for stored in jobs.iter().filter_map(FoundJob::readable) {
             let (job, now) = (&stored.job, self.clock.now());
             let misfits = |allowance, plan| {
                 let (action, catch_up) = (&job.definition.action, job.definition.catch_up);

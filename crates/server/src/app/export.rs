@@ -7,9 +7,9 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use model::{CollectionPath, Job};
+use model::{CollectionPath, Definition, JobState, Withheld};
 use serde_json::{Map, Value, json};
-use store::{Page, StoredCollection};
+use store::{JobRecord, Page, StoredCollection};
 use template::escape;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::yield_now;
@@ -131,7 +131,13 @@ impl Export {
     /// One collection with its jobs.
     async fn collection(&mut self, stored: &StoredCollection) -> Result<String> {
         let path = &stored.collection.path;
-        let jobs = self.app.store.all_jobs(path).await?;
+        if let Some(why) = &stored.unreadable {
+            let why = format!("it cannot be read as it is stored, and its jobs are left out with it: {why}");
+            self.left_out.push(json!({"group": path.group, "name": path.name, "why": why}));
+            return Ok(String::new());
+        }
+        let all = Page { skip: 0, top: u32::MAX };
+        let jobs = self.app.store.jobs(path, None, all).await?.unwrap_or_default();
         let mut text = String::new();
         if self.by_group && !self.open.as_ref().is_some_and(|open| open.eq_ignore_ascii_case(&path.group)) {
             text += &self.close();
@@ -148,15 +154,16 @@ impl Export {
             }
         }
         text += &self.element(&resource.into());
-        for stored in &jobs {
-            let job = &stored.job;
-            if job.state.is_final() {
-                let name = format!("{}/{}", path.name, job.name);
-                let why = format!("it is {}: importing it would start it again", job.state.name());
-                self.left_out.push(json!({"group": path.group, "name": name, "why": why}));
-                continue;
-            }
-            let resource = self.job(path, job);
+        for job in &jobs {
+            let (definition, state) = match can_be_exported(job) {
+                Ok(exported) => exported,
+                Err(why) => {
+                    let name = format!("{}/{}", path.name, job.name);
+                    self.left_out.push(json!({"group": path.group, "name": name, "why": why}));
+                    continue;
+                }
+            };
+            let resource = self.job(path, &job.name, definition, state);
             text += &self.element(&resource);
             // A thousand large jobs take long to write, and others have their turn between any two.
             yield_now().await;
@@ -164,16 +171,22 @@ impl Export {
         Ok(text)
     }
 
-    fn job(&mut self, path: &CollectionPath, job: &Job) -> Value {
+    fn job(
+        &mut self,
+        path: &CollectionPath,
+        name: &str,
+        definition: &Definition<Withheld>,
+        state: JobState,
+    ) -> Value {
         let mut document = wire::job::concealed(
-            &job.definition,
-            job.state,
-            |place, _| json!({MARK: self.parameter(path, &job.name, place)}),
+            definition,
+            state,
+            |place, _| json!({MARK: self.parameter(path, name, place)}),
         );
         json!({
             "type": wire::path::JOB_TYPE,
             "apiVersion": VERSION,
-            "name": format!("{}/{}", path.name, job.name),
+            "name": format!("{}/{}", path.name, name),
             "dependsOn": [format!("{}/{}", wire::path::COLLECTION_TYPE, path.name)],
             "properties": escaped(document["properties"].take()),
         })
@@ -249,6 +262,20 @@ impl Export {
             text += pretty(&json!({"leftOut": self.left_out}), 2).trim_start();
         }
         text + "\n}\n"
+    }
+}
+
+/// What of a job is exported, or why it is left out.
+fn can_be_exported(job: &JobRecord) -> std::result::Result<(&Definition<Withheld>, JobState), String> {
+    if let Some(why) = &job.unreadable {
+        return Err(format!("it cannot be read as it is stored: {why}"));
+    }
+    match (&job.definition, job.state) {
+        (_, Some(state)) if state.is_final() => {
+            Err(format!("it is {}: importing it would start it again", state.name()))
+        }
+        (Some(definition), Some(state)) => Ok((definition, state)),
+        _ => Err("it cannot be read as it is stored".to_owned()),
     }
 }
 

@@ -6,7 +6,8 @@ use model::{Action, Collection, CollectionPath, JobState, Timestamp, Uuid};
 use recurrence::{Fault, Faults};
 use serde_json::{Value, json};
 use store::{
-    Deleted, ExpectedJob, HistoryQuery, JobWrite, Page, StoredCollection, StoredHistory, StoredJob, Written,
+    Deleted, ExpectedJob, FoundJob, HistoryQuery, JobRecord, JobWrite, Page, StoredCollection, StoredHistory,
+    StoredJob, Written,
 };
 use wire::job::JobRequest;
 
@@ -48,14 +49,17 @@ impl App {
     ) -> Result<PutJob> {
         for _ in 0..TRIES {
             let found = self.store.job_in_collection(path, name).await?;
-            let (StoredCollection { collection, .. }, existing) =
+            let (StoredCollection { collection, unreadable, .. }, existing) =
                 found.ok_or_else(|| Problem::no_collection(&path.group, &path.name))?;
+            if let Some(why) = unreadable {
+                return Err(Problem::unreadable_collection(&path.name, &why));
+            }
             if existing.is_none() {
                 names::check("job", name, self.limits.name)?;
             }
-            preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
+            preconditions.check(existing.as_ref().map(FoundJob::revision))?;
             if let Some(existing) = &existing {
-                refuse_final(&existing.job.name, existing.job.state)?;
+                refuse_final(existing.name(), existing.state())?;
             }
             let now = self.clock.now();
             let request = wire::job::read(body, now).map_err(Problem::faulty)?;
@@ -67,7 +71,7 @@ impl App {
                 name: name.to_owned(),
                 definition: request.definition(),
                 standing: transition::begin(&request.rule, state),
-                expected: expected(existing.as_ref()),
+                expected: existing.as_ref().map_or(ExpectedJob::Absent, FoundJob::expected),
                 replace: true,
                 seed: Uuid::new_v4(),
                 most: existing.is_none().then(|| collection.allowance(&self.plans).jobs),
@@ -90,25 +94,29 @@ impl App {
         mode: Mode,
     ) -> Result<PutJob> {
         for _ in 0..TRIES {
-            let collection = self.collection(path).await?.collection;
-            let existing = self.job(path, name).await?;
+            let (collection, existing) = self.job_to_change(path, name).await?;
             preconditions.check(Some(existing.revision))?;
-            refuse_final(&existing.job.name, existing.job.state)?;
-            let now = self.clock.now();
             let job = &existing.job;
+            refuse_final(&job.name, Some(job.state))?;
+            let now = self.clock.now();
             let patched = wire::job::patch(&job.definition, job.state, body, now).map_err(Problem::faulty)?;
             let request = patched.request;
             preconditions.check_members(&request.ignored)?;
             self.admit(&collection, &request, Some(&job.definition.action), now)?;
-            let state = request.state.unwrap_or(job.state);
+            let (before, seed) = (job.state, job.seed);
+            let state = request.state.unwrap_or(before);
             let write = JobWrite {
                 collection: existing.collection.clone(),
                 name: name.to_owned(),
                 definition: request.definition(),
                 standing: transition::amend(job, &request.rule, patched.timing_changed, state, now),
-                expected: expected(Some(&existing)),
+                expected: ExpectedJob::Standing {
+                    revision: existing.revision,
+                    next_number: job.next_number,
+                    next_at: job.next_at,
+                },
                 replace: false,
-                seed: job.seed,
+                seed,
                 most: None,
                 now,
             };
@@ -119,7 +127,8 @@ impl App {
                     ignored: request.ignored,
                 });
             }
-            let kind = if state == job.state { ChangeKind::Written } else { ChangeKind::Switched };
+            let existing = FoundJob::Readable(existing);
+            let kind = if state == before { ChangeKind::Written } else { ChangeKind::Switched };
             if let Some(stored) = self.write_job(write, Some(&existing), kind).await? {
                 return Ok(PutJob { stored, created: false, ignored: request.ignored });
             }
@@ -156,13 +165,14 @@ impl App {
     async fn write_job(
         &self,
         write: JobWrite,
-        existing: Option<&StoredJob>,
+        existing: Option<&FoundJob>,
         kind: ChangeKind,
     ) -> Result<Option<StoredJob>> {
         let (path, name, most) = (write.collection.clone(), write.name.clone(), write.most);
         let (act, detail) = match existing {
             None => (Act::WriteJob, audited::created()),
-            Some(StoredJob { job, .. }) => {
+            Some(FoundJob::Unreadable(record)) => (Act::WriteJob, audited::repaired(record)),
+            Some(FoundJob::Readable(StoredJob { job, .. })) => {
                 let changes = audited::job_changes(job, &write.definition, write.standing.state, &[]);
                 let is_switch = !changes.is_empty() && changes.iter().all(|change| change.member == STATE);
                 (if is_switch { Act::SwitchJob } else { Act::WriteJob }, audited::told(&changes))
@@ -181,10 +191,31 @@ impl App {
         }
     }
 
-    /// A job.
+    /// A job, opened for a decision or a call.
     pub async fn job(&self, path: &CollectionPath, name: &str) -> Result<StoredJob> {
-        match self.store.job(path, name).await? {
-            Some(stored) => Ok(stored),
+        Ok(self.job_to_change(path, name).await?.1)
+    }
+
+    /// A job as it is to be changed or run, and its collection.
+    async fn job_to_change(&self, path: &CollectionPath, name: &str) -> Result<(Collection, StoredJob)> {
+        let found = self.store.job_in_collection(path, name).await?;
+        let (StoredCollection { collection, unreadable, .. }, job) =
+            found.ok_or_else(|| Problem::no_collection(&path.group, &path.name))?;
+        if let Some(why) = unreadable {
+            return Err(Problem::unreadable_collection(&path.name, &why));
+        }
+        match job.ok_or_else(|| Problem::no_job(name))? {
+            FoundJob::Readable(stored) => Ok((collection, stored)),
+            FoundJob::Unreadable(JobRecord { name, unreadable, .. }) => {
+                Err(Problem::unreadable_job(&name, &unreadable.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// What the row of a job says.
+    pub async fn record(&self, path: &CollectionPath, name: &str) -> Result<JobRecord> {
+        match self.store.record(path, name).await? {
+            Some(record) => Ok(record),
             None => {
                 self.collection(path).await?;
                 Err(Problem::no_job(name))
@@ -198,7 +229,7 @@ impl App {
         path: &CollectionPath,
         state: Option<JobState>,
         page: Page,
-    ) -> Result<Vec<StoredJob>> {
+    ) -> Result<Vec<JobRecord>> {
         let jobs = self.store.jobs(path, state, page).await?;
         jobs.ok_or_else(|| Problem::no_collection(&path.group, &path.name))
     }
@@ -211,15 +242,14 @@ impl App {
         preconditions: &Preconditions,
     ) -> Result<()> {
         for _ in 0..TRIES {
-            let existing = self.job(path, name).await?;
+            let existing = self.record(path, name).await?;
             preconditions.check(Some(existing.revision))?;
-            let id = wire::path::job_id(&existing.collection, &existing.job.name);
-            let detail = audited::deleted(audited::masked(&existing.job));
+            let id = wire::path::job_id(&existing.collection, &existing.name);
+            let detail = audited::deleted(audited::masked(&existing));
             let store = self.noting(Act::DeleteJob, &id, &detail);
             match store.delete_job(path, name, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
-                    let id = || wire::path::job_id(&existing.collection, &existing.job.name);
-                    self.live.tell(ChangeKind::Deleted, id);
+                    self.live.tell(ChangeKind::Deleted, || id);
                     return Ok(());
                 }
                 Deleted::Absent => return Err(Problem::no_job(name)),
@@ -236,10 +266,9 @@ impl App {
         name: &str,
         preconditions: &Preconditions,
     ) -> Result<Uuid> {
-        let collection = self.collection(path).await?.collection;
-        let existing = self.job(path, name).await?;
+        let (collection, existing) = self.job_to_change(path, name).await?;
         preconditions.check(Some(existing.revision))?;
-        refuse_final(&existing.job.name, existing.job.state)?;
+        refuse_final(&existing.job.name, Some(existing.job.state))?;
         if collection.state != model::CollectionState::Enabled {
             return Err(Problem::conflict(format!(
                 "The job collection '{}' is not enabled, so none of its jobs can run.",
@@ -296,17 +325,8 @@ fn no_more_jobs(most: u32, there: u64, finished: u64) -> String {
     )
 }
 
-fn expected(existing: Option<&StoredJob>) -> ExpectedJob {
-    match existing {
-        None => ExpectedJob::Absent,
-        Some(StoredJob { job, revision, .. }) => {
-            ExpectedJob::Standing { revision: *revision, next_number: job.next_number, next_at: job.next_at }
-        }
-    }
-}
-
-pub(super) fn refuse_final(name: &str, state: JobState) -> Result<()> {
-    if state.is_final() {
+pub(super) fn refuse_final(name: &str, state: Option<JobState>) -> Result<()> {
+    if let Some(state) = state.filter(|state| state.is_final()) {
         return Err(Problem::conflict(format!(
             "The job '{name}' is {}, which is final: it can be deleted, but neither changed nor run.",
             state.name()

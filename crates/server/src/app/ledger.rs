@@ -68,7 +68,7 @@ impl App {
             (Some(path), ..) => {
                 check_sight(Scope::Collection(path.clone()))?;
                 match &all.job {
-                    Some(job) => self.job(&path, job).await.map(drop),
+                    Some(job) => self.record(&path, job).await.map(drop),
                     None => self.collection(&path).await.map(drop),
                 }
             }

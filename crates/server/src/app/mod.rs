@@ -12,7 +12,7 @@ pub mod overview;
 mod preconditions;
 pub mod register;
 mod test_call;
-mod upcoming;
+pub mod upcoming;
 
 use std::sync::Arc;
 

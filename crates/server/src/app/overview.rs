@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use model::{Fate, Tally, Timestamp};
-use store::{JobStates, LedgerQuery, SkippedSoFar, Span, StoredJob, StoredLedger, Tallied};
+use store::{JobRecord, JobStates, LedgerQuery, SkippedSoFar, Span, StoredLedger, Tallied};
 
 use super::{App, Result};
 
@@ -67,7 +67,7 @@ pub struct Overview {
     /// The beginning of the first of them, where earlier ones are left out because there is too much to count.
     pub counted_since: Option<Timestamp>,
     /// The jobs that are due next.
-    pub next: Vec<StoredJob>,
+    pub next: Vec<JobRecord>,
     /// What jobs have skipped so far that are off, of which something was due in that time.
     pub off: SkippedSoFar,
     /// The latest occurrences that did not run, those of jobs that are off first.

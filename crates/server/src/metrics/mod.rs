@@ -238,6 +238,12 @@ fn store(page: &mut Page, app: &App) {
         &[],
         numbers.failed.get(),
     );
+    page.gauge(
+        "punctual_jobs_unreadable",
+        "Jobs that this node cannot read as they are stored; they do not run until they are written anew.",
+        &[],
+        numbers.unreadable_jobs() as f64,
+    );
     page.counter(
         "punctual_leases_lost_total",
         "How often this node lost its lease.",

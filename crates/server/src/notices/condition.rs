@@ -24,23 +24,22 @@ pub(super) async fn of(
     path: &CollectionPath,
     name: &str,
 ) -> Result<Condition, Problem> {
-    let Some(stored) = app.store.job(path, name).await? else {
+    let Some(job) = app.store.record(path, name).await? else {
         return Ok(Condition::Well("The job is not there any more.".to_owned()));
     };
-    let job = &stored.job;
     match trouble {
         Trouble::Faulted if job.last_faulted => {
             let message = last(app, path, name, HistoryStatus::Failed).await?.map(|(_, message)| message);
             Ok(Condition::Trouble(message.unwrap_or_else(|| "The last run failed for good.".to_owned())))
         }
         Trouble::Faulted => Ok(Condition::Well("The last run did not fail.".to_owned())),
-        Trouble::NoSuccessFor(_) if job.state != JobState::Enabled => {
-            Ok(Condition::Well(format!("The job is {}.", job.state.name().to_lowercase())))
+        Trouble::NoSuccessFor(_) if job.state.is_some_and(|state| state != JobState::Enabled) => {
+            Ok(Condition::Well(format!("The job is {}.", job.state.map_or("", JobState::name))))
         }
         Trouble::NoSuccessFor(longest) => {
             let success = last(app, path, name, HistoryStatus::Completed).await?.map(|(at, _)| at);
             // A job that has never succeeded might have, since it was due first.
-            let since = success.or_else(|| job.rule.first().map(|first| first.at));
+            let since = success.or_else(|| Some(job.definition.as_ref()?.rule().ok()?.first()?.at));
             Ok(no_success(success, since, longest, app.clock.now()))
         }
         Trouble::Late(most) => {

@@ -22,7 +22,7 @@ use std::time::Duration;
 use engine::{Begun, Word};
 use model::{CollectionPath, Fate, JobState, Timestamp, Uuid};
 use serde_json::json;
-use store::{LedgerQuery, Settlement, Span, StoredJob, StoredLedger};
+use store::{JobRecord, LedgerQuery, Page, Settlement, Span, StoredLedger};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
@@ -172,8 +172,9 @@ impl Notifier {
         for number in 0..self.rules.len() {
             let rule = &self.rules[number];
             if let (Trouble::NoSuccessFor(_), Some(path)) = (rule.trouble, rule.scope.one_collection()) {
-                for stored in self.app.store.all_jobs(&path).await? {
-                    self.consider(number, &stored.collection, &stored.job.name).await?;
+                let all = Page { skip: 0, top: u32::MAX };
+                for job in self.app.store.jobs(&path, None, all).await?.unwrap_or_default() {
+                    self.consider(number, &job.collection, &job.name).await?;
                 }
             }
         }
@@ -233,7 +234,7 @@ impl Notifier {
     async fn look_after_told(&mut self) -> Result<(), Problem> {
         let mut told = HashSet::new();
         for notice in told::all(&self.app).await? {
-            let Some(key) = notice.job.name.strip_prefix(Phase::Raised.name()).map(str::to_owned) else {
+            let Some(key) = notice.name.strip_prefix(Phase::Raised.name()).map(str::to_owned) else {
                 continue;
             };
             if !self.is_over(&notice, &key).await? {
@@ -246,14 +247,18 @@ impl Notifier {
     }
 
     /// Whether the trouble of a notice is over; then that is told.
-    async fn is_over(&self, notice: &StoredJob, key: &str) -> Result<bool, Problem> {
+    async fn is_over(&self, notice: &JobRecord, key: &str) -> Result<bool, Problem> {
         let about = Notice::read(notice).and_then(|told| {
             let rule = self.rules.iter().find(|known| known.name == told.rule)?;
             Some((rule, told.collection, told.job))
         });
         let Some((rule, path, name)) = about else {
+            if notice.unreadable.is_some() {
+                // What it is about cannot be known here; a node of a newer version may know.
+                return Ok(false);
+            }
             // The rule is gone: nobody wants to know any more.
-            self.take_away(&notice.job.name).await?;
+            self.take_away(&notice.name).await?;
             return Ok(true);
         };
         let why = match condition::of(&self.app, rule.trouble, &path, &name).await? {
@@ -261,7 +266,7 @@ impl Notifier {
             Condition::Well(why) => why,
         };
         // First things first: what is over is told after the trouble was, or could not be.
-        if notice.job.state == JobState::Enabled {
+        if notice.state == Some(JobState::Enabled) {
             return Ok(false);
         }
         match self.write(rule, Phase::Recovered, key, &path, &name, &why).await {
@@ -269,15 +274,15 @@ impl Notifier {
             Err(problem) if problem.status == 412 => {
                 // The end of an earlier trouble: it makes room as soon as it is told.
                 let earlier = format!("{}{key}", Phase::Recovered.name());
-                let stored = self.app.store.job(&collection(), &earlier).await?;
-                if stored.is_none_or(|stored| stored.job.state != JobState::Enabled) {
+                let stored = self.app.store.record(&collection(), &earlier).await?;
+                if stored.is_none_or(|notice| notice.state != Some(JobState::Enabled)) {
                     self.take_away(&earlier).await?;
                 }
                 return Ok(false);
             }
             Err(problem) => return Err(problem),
         }
-        self.take_away(&notice.job.name).await?;
+        self.take_away(&notice.name).await?;
         Ok(true)
     }
 

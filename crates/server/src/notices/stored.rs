@@ -6,7 +6,7 @@
 use access::{Act, Decision, Permission};
 use model::{CollectionPath, action::Call};
 use serde_json::{Value, json};
-use store::{JobQuery, Page, Revision, StoredJob};
+use store::{JobQuery, JobRecord, Page, Revision};
 
 use super::Notification;
 use super::rule::{Draft, Scope};
@@ -93,7 +93,7 @@ impl App {
             let found = self.store.find_jobs(&query, Page { skip, top: LOOK }).await?;
             // Rules are kept as jobs, and no rule is about a rule.
             let mut jobs = found.jobs.iter().filter(|stored| stored.collection != rules);
-            if jobs.any(|stored| scope.holds(&stored.collection, &stored.job.name)) {
+            if jobs.any(|stored| scope.holds(&stored.collection, &stored.name)) {
                 return Ok(false);
             }
             if found.total <= skip + u64::from(LOOK) {
@@ -115,7 +115,7 @@ impl App {
         if let Some(given) = self.given(&rule.name) {
             return Err(in_file(&given.name));
         }
-        let before = self.store.job(&collection(), &rule.name).await?;
+        let before = self.store.record(&collection(), &rule.name).await?;
         if before.as_ref().and_then(read).is_some_and(|before| !self.may_change(&before)) {
             // It may be about jobs that they do not see.
             return Err(Problem::conflict(format!(
@@ -195,12 +195,12 @@ fn write(rule: &Notification) -> Value {
     json!({"properties": {"state": "Disabled", "action": rule.action(&watched)}})
 }
 
-fn read(stored: &StoredJob) -> Option<Notification> {
-    let Call::Http { request, .. } = &stored.job.definition.action.call else { return None };
+fn read(rule: &JobRecord) -> Option<Notification> {
+    let Call::Http { request, .. } = &rule.definition.as_ref()?.action.call else { return None };
     let watched: Value = serde_json::from_str(request.body.as_deref()?).ok()?;
     let text = |name: &str| watched[name].as_str().map(str::to_owned);
     let draft = Draft {
-        name: Some(stored.job.name.clone()),
+        name: Some(rule.name.clone()),
         when: text("when"),
         after: text("after"),
         subscription: text("subscription"),

@@ -4,7 +4,7 @@ use access::Scope;
 use axum::http::Uri;
 use model::{CollectionPath, JobState, Timestamp, action::Call};
 use serde_json::Value;
-use store::{Page, StoredJob};
+use store::{JobRecord, Page};
 
 use super::{Phase, collection};
 use crate::app::{App, Result};
@@ -69,20 +69,20 @@ impl Delivery {
 
 impl Notice {
     /// What a job of the collection of notices tells; `None` of one that is no notice.
-    pub(super) fn read(stored: &StoredJob) -> Option<Self> {
-        let Call::Http { request, .. } = &stored.job.definition.action.call else { return None };
+    pub(super) fn read(notice: &JobRecord) -> Option<Self> {
+        let Call::Http { request, .. } = &notice.definition.as_ref()?.action.call else { return None };
         let told: Value = serde_json::from_str(request.body.as_deref()?).ok()?;
         let text = |name: &str| told[name].as_str();
         let (collection, job) = job_of_id(text("job")?)?;
         let phases = [Phase::Raised, Phase::Recovered];
-        let delivery = match stored.job.state {
+        let delivery = match notice.state? {
             JobState::Enabled => Delivery::Pending,
             JobState::Completed => Delivery::Delivered,
             JobState::Faulted => Delivery::Failed,
             JobState::Disabled => Delivery::Off,
         };
         Some(Self {
-            name: stored.job.name.clone(),
+            name: notice.name.clone(),
             rule: text("notification")?.to_owned(),
             when: text("when")?.to_owned(),
             phase: phases.into_iter().find(|phase| text("state") == Some(phase.name()))?,
@@ -92,8 +92,8 @@ impl Notice {
             message: text("message").unwrap_or_default().to_owned(),
             to: place(&request.uri),
             delivery,
-            tried_at: stored.job.counters.last_execution,
-            failures: stored.job.counters.failures,
+            tried_at: notice.counters.last_execution,
+            failures: notice.counters.failures,
         })
     }
 }
@@ -110,7 +110,7 @@ impl App {
 }
 
 /// All notices. There are no more than the plan of their collection has room for.
-pub(super) async fn all(app: &App) -> Result<Vec<StoredJob>> {
+pub(super) async fn all(app: &App) -> Result<Vec<JobRecord>> {
     let mut page = Page { skip: 0, top: PAGE };
     let mut all = Vec::new();
     while let Some(notices) = app.store.jobs(&collection(), None, page).await? {

@@ -23,7 +23,7 @@ pub(crate) struct Door {
     pub(crate) app: App,
     pub(crate) config: Config,
     pub(crate) router: Router,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 #[derive(Debug, Clone)]
@@ -67,12 +67,18 @@ impl Door {
         std::fs::write(&keys, keyring().text().as_str()).expect("written");
         let mut app = App::configured(&config, store, clock).with_keys(Source::Managed(keys));
         app.trials = Some(Arc::new(Trials::new(Arc::new(Scripted::succeeding()))));
-        Self { router: server::http::router(app.clone()), app, config, _folder: folder }
+        Self { router: server::http::router(app.clone()), app, config, folder }
     }
 
     /// The same store, served with what was changed in `app`.
     pub(crate) fn reopened(self) -> Self {
         Self { router: server::http::router(self.app.clone()), ..self }
+    }
+
+    /// Runs SQL on what is stored, as another version or a fault of the disk would change it.
+    pub(crate) fn damage(&self, sql: &str) {
+        let db = rusqlite::Connection::open(self.folder.path().join("punctual.db")).expect("the file opens");
+        db.execute_batch(sql).expect("it is run");
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -6,7 +6,7 @@
 //! `surroundings` are about what clients of different kinds and ages take for granted. `imports` writes many resources at
 //! once; `previews` asks when jobs run, `searches` for some of all jobs; `watched` is about what happens now, `metrics` about
 //! what was counted, `notices` about jobs in trouble, `rules` about whom that is told, `overviews`
-//! about how it went, `off` about what is off now; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
+//! about how it went, `off` about what is off now, `unreadable` about jobs that cannot be read as they are stored; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
 //! pages, and about pages of others; `roles` and `matrix` are about who may do what and what is noted of it, `sessions`
 //! about browsers that are signed in, `issuers` about tokens of others,
 //! `referrals` about browsers that sign in there; `absent` asks for what does not exist, `paused` how jobs stand that are off,
@@ -48,6 +48,7 @@ mod strict;
 mod surroundings;
 mod switched;
 mod trials;
+mod unreadable;
 mod versions;
 mod waiting;
 mod watched;

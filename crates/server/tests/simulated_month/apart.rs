@@ -11,11 +11,11 @@ use async_trait::async_trait;
 use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Timestamp};
 use store::conformance::Backend;
 use store::{
-    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, ExecutionId, FoundJobs,
-    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
-    Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers,
-    StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
-    Tallied, Written,
+    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, ExecutionId, FoundJob, FoundJobs,
+    GroupWrite, HistoryQuery, JobQuery, JobRecord, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring,
+    LedgerQuery, Node, Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store,
+    StoreNumbers, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger,
+    TagQuery, Tallied, Written,
 };
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -72,6 +72,18 @@ impl Apart {
         let place = Arc::new(Place::new());
         let postgres = place.visit(Postgres::fresh()).await?;
         Some(Self { place, postgres })
+    }
+
+    /// The schema.
+    #[allow(dead_code, reason = "not every test names it")]
+    pub(crate) fn postgres(&self) -> &Postgres {
+        &self.postgres
+    }
+
+    /// Runs SQL in the schema.
+    #[allow(dead_code, reason = "not every test does")]
+    pub(crate) async fn execute(&self, sql: &str) {
+        self.place.visit(self.postgres.execute(sql)).await;
     }
 }
 
@@ -131,13 +143,15 @@ visits! {
     collections(subscription: &str, group: Option<&str>, page: Page) -> Vec<StoredCollection>;
     put_collection(write: CollectionWrite) -> Written;
     delete_collection(path: &CollectionPath, expected: Option<Revision>, now: Timestamp) -> Deleted;
-    job(collection: &CollectionPath, name: &str) -> Option<StoredJob>;
-    jobs(collection: &CollectionPath, state: Option<JobState>, page: Page) -> Option<Vec<StoredJob>>;
+    record(collection: &CollectionPath, name: &str) -> Option<JobRecord>;
+    job_in_collection(collection: &CollectionPath, name: &str) -> Option<(StoredCollection, Option<FoundJob>)>;
+    look_through(after: i64, most: u32) -> Option<i64>;
+    jobs(collection: &CollectionPath, state: Option<JobState>, page: Page) -> Option<Vec<JobRecord>>;
     find_jobs(query: &JobQuery, page: Page) -> FoundJobs;
-    soonest_jobs(top: u32) -> Vec<StoredJob>;
+    soonest_jobs(top: u32) -> Vec<JobRecord>;
     job_states() -> JobStates;
     certificates(top: u32) -> Vec<StoredCertificate>;
-    all_jobs(collection: &CollectionPath) -> Vec<StoredJob>;
+    all_jobs(collection: &CollectionPath) -> Vec<FoundJob>;
     put_job(write: JobWrite) -> Written<StoredJob>;
     delete_job(collection: &CollectionPath, name: &str, expected: Option<Revision>, now: Timestamp) -> Deleted;
     add_execution(execution: Execution) -> ();

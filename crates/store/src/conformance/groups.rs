@@ -3,10 +3,8 @@
 use model::{CollectionPath, Fate, Group, GroupPath, Plan};
 
 use super::Backend;
-use super::world::{World, collection, done, named, path};
+use super::world::{ALL, World, collection, done, named, path};
 use crate::{Deleted, Expected, GroupWrite, Page, Revision, TagQuery, Written};
-
-const ALL: Page = Page { skip: 0, top: 1000 };
 
 fn at(subscription: &str, name: &str) -> GroupPath {
     GroupPath { subscription: subscription.into(), name: name.into() }

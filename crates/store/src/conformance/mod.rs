@@ -18,6 +18,7 @@ pub mod sealing;
 pub mod search;
 pub mod settling;
 pub mod tallies;
+pub mod unreadable;
 mod world;
 
 use std::sync::Arc;
@@ -35,6 +36,12 @@ pub trait Backend: Send + Sync {
     /// Opens the one store of this backend with these keys; what was written before is there. The suite drops a store
     /// before it opens it again, and takes that for a restart of the process: nobody who held a claim is left.
     async fn open_with(&self, keyring: Keyring, now: Timestamp) -> Result<Arc<dyn Store>>;
+
+    /// Runs SQL on what is stored, as another version or a fault of the disk would change it. For backends that run the
+    /// whole suite.
+    async fn damage(&self, sql: &str) {
+        unreachable!("this backend is not damaged: {sql}");
+    }
 
     /// The same, with the keys of [`keyring`].
     async fn open(&self, now: Timestamp) -> Arc<dyn Store> {
@@ -152,6 +159,15 @@ macro_rules! conformance {
                 the_audit_is_filtered_and_paged,
                 old_notes_are_pruned_and_the_rest_is_a_chain,
                 lists_have_only_what_is_seen;
+            unreadable:
+                an_unreadable_job_spoils_no_list,
+                an_unreadable_job_keeps_no_other_waiting,
+                an_unreadable_job_is_repaired_by_another,
+                an_unreadable_job_runs_when_it_can_be_read_again,
+                a_retry_that_cannot_be_read_ends_with_its_replacement,
+                a_run_that_succeeds_needs_no_definition,
+                an_unreadable_collection_spoils_no_jobs,
+                entries_of_a_newer_version_spoil_no_list;
             tallies:
                 minutes_are_tallied,
                 tallies_add_up,

@@ -6,10 +6,8 @@ use jiff::SignedDuration;
 use model::{CollectionPath, Fate, HistoryStatus, JobState, Plan};
 
 use super::Backend;
-use super::world::{World, action, collection, done, named, path};
+use super::world::{ALL, World, action, collection, done, named, path};
 use crate::{ClockMarks, Expected, HistoryQuery, LedgerQuery, Page, Retention, Span};
-
-const ALL: Page = Page { skip: 0, top: 1000 };
 
 async fn history(world: &World<'_>, job: &str, query: HistoryQuery, page: Page) -> Vec<crate::StoredHistory> {
     world.store().history(&path(), job, &query, page).await.unwrap().unwrap()

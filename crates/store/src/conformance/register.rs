@@ -7,13 +7,10 @@ use access::{Act, Assignment, Entry, Note, PrincipalId, Role, Scope, Sight, Toke
 use model::{CollectionPath, GroupPath, JobState, Plan, Timestamp};
 
 use super::Backend;
-use super::world::{World, collection, done, named, path};
+use super::world::{ALL, World, collection, done, named, path};
 use crate::{
-    Added, AuditQuery, Deleted, Expected, ExpectedJob, JobQuery, LedgerQuery, Page, Session, Span, Store,
-    Written,
+    Added, AuditQuery, Deleted, Expected, ExpectedJob, JobQuery, LedgerQuery, Session, Span, Store, Written,
 };
-
-const ALL: Page = Page { skip: 0, top: 100 };
 
 fn token(world: &World<'_>, name: &str) -> TokenRecord {
     let token = Token::random().expect("random numbers");
@@ -444,11 +441,11 @@ pub async fn lists_have_only_what_is_seen(backend: &dyn Backend) {
     world.pass(120);
     for path in [path(), elsewhere.clone(), beside.clone(), named("Fourth")] {
         let job = world.store().jobs(&path, None, ALL).await.unwrap().unwrap().remove(0);
-        let gone = world.store().delete_job(&path, &job.job.name, None, world.now).await.unwrap();
+        let gone = world.store().delete_job(&path, &job.name, None, world.now).await.unwrap();
         assert_eq!(gone, Deleted::Done);
         let definition = world.minutely_in(60);
         let standing = model::transition::begin(&definition.rule().unwrap(), JobState::Enabled);
-        let mut write = world.write(&job.job.name, definition, standing, ExpectedJob::Absent, true);
+        let mut write = world.write(&job.name, definition, standing, ExpectedJob::Absent, true);
         write.collection = path;
         done(world.store().put_job(write).await.unwrap());
     }
@@ -465,10 +462,10 @@ pub async fn lists_have_only_what_is_seen(backend: &dyn Backend) {
         let sight = Sight::Within(scopes);
         let store = world.store().seen_by(&sight);
         let found = store.find_jobs(&JobQuery::default(), ALL).await.unwrap();
-        let names: Vec<&str> = found.jobs.iter().map(|stored| stored.job.name.as_str()).collect();
+        let names: Vec<&str> = found.jobs.iter().map(|record| record.name.as_str()).collect();
         assert_eq!((&names[..], found.total), (jobs, jobs.len() as u64), "{sight:?}");
         let mut soonest: Vec<String> =
-            store.soonest_jobs(10).await.unwrap().into_iter().map(|stored| stored.job.name).collect();
+            store.soonest_jobs(10).await.unwrap().into_iter().map(|record| record.name).collect();
         soonest.sort();
         assert_eq!(soonest, jobs, "{sight:?}");
         assert_eq!(store.job_states().await.unwrap().enabled, jobs.len() as u64, "{sight:?}");

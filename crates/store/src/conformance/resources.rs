@@ -7,13 +7,11 @@ use model::{CollectionPath, Definition, JobState, Plan};
 use tokio::task::JoinSet;
 
 use super::Backend;
-use super::world::{World, collection, done, expected, named, path};
-use crate::{CollectionWrite, Deleted, Expected, ExpectedJob, Page, Revision, StoredJob, Written};
+use super::world::{ALL, World, collection, done, expected, named, path};
+use crate::{CollectionWrite, Deleted, Expected, ExpectedJob, JobRecord, Page, Revision, Written};
 
-const ALL: Page = Page { skip: 0, top: 1000 };
-
-fn names(jobs: &[StoredJob]) -> Vec<&str> {
-    jobs.iter().map(|stored| stored.job.name.as_str()).collect()
+fn names(jobs: &[JobRecord]) -> Vec<&str> {
+    jobs.iter().map(|record| record.name.as_str()).collect()
 }
 
 /// Segments match in any case and keep the case they were created with.
@@ -133,7 +131,7 @@ pub async fn jobs_are_sorted_filtered_and_paged(backend: &dyn Backend) {
     assert_eq!(list(Some(JobState::Enabled), ALL).await, "a b D");
     assert_eq!(list(Some(JobState::Enabled), Page { skip: 1, top: 1 }).await, "b");
     assert_eq!(list(Some(JobState::Faulted), ALL).await, "");
-    assert_eq!(names(&world.store().all_jobs(&path()).await.unwrap()), ["a", "b", "C", "D"]);
+    assert_eq!(names(&world.store().jobs(&path(), None, ALL).await.unwrap().unwrap()), ["a", "b", "C", "D"]);
     assert!(world.store().jobs(&named("Other"), None, ALL).await.unwrap().is_none());
 }
 

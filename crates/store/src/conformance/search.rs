@@ -3,10 +3,8 @@
 use model::{CollectionPath, JobState, Plan};
 
 use super::Backend;
-use super::world::{World, collection, done, named, path};
+use super::world::{ALL, World, collection, done, named, path};
 use crate::{Expected, FoundJobs, JobQuery, JobSort, JobStates, Page};
-
-const ALL: Page = Page { skip: 0, top: 1000 };
 
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 async fn find(world: &World<'_>, query: &JobQuery, page: Page) -> FoundJobs {
@@ -14,7 +12,7 @@ async fn find(world: &World<'_>, query: &JobQuery, page: Page) -> FoundJobs {
 }
 
 fn names(found: &FoundJobs) -> Vec<String> {
-    found.jobs.iter().map(|stored| format!("{}/{}", stored.collection.name, stored.job.name)).collect()
+    found.jobs.iter().map(|stored| format!("{}/{}", stored.collection.name, stored.name)).collect()
 }
 
 /// Jobs in two collections, one of another subscription.

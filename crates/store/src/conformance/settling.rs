@@ -4,7 +4,7 @@ use model::transition;
 use model::{CatchUp, Cause, Definition, Fate, JobState, Overlap, Reason, Uuid};
 
 use super::Backend;
-use super::world::{RETRY, World, action, path};
+use super::world::{ALL, RETRY, World, action, path};
 use crate::{Attempted, Settlement};
 
 /// Counted, in the history, in the ledger; and a job without further occurrences is complete.
@@ -157,8 +157,8 @@ pub async fn batches_are_settled_together(backend: &dyn Backend) {
     let attempts = claims.iter().map(|claim| world.attempted(claim, true)).collect();
     world.store().settle(attempts).await.unwrap();
     assert_eq!(world.ledger().await.len(), 40);
-    for stored in world.store().all_jobs(&path()).await.unwrap() {
-        assert_eq!(stored.job.counters.executions, 2, "{}", stored.job.name);
+    for record in world.store().jobs(&path(), None, ALL).await.unwrap().unwrap() {
+        assert_eq!(record.counters.executions, 2, "{}", record.name);
     }
 }
 

@@ -14,7 +14,7 @@ use recurrence::{Draft, RecurrenceDraft};
 
 use super::Backend;
 use crate::{
-    Attempted, Claim, Claimed, CollectionWrite, Expected, ExpectedJob, JobWrite, LedgerQuery, Store,
+    Attempted, Claim, Claimed, CollectionWrite, Expected, ExpectedJob, JobWrite, LedgerQuery, Page, Store,
     StoredJob, Written,
 };
 
@@ -272,6 +272,9 @@ impl<'b> World<'b> {
 pub fn path() -> CollectionPath {
     named("Team")
 }
+
+/// A page with all there is.
+pub(super) const ALL: Page = Page { skip: 0, top: 1000 };
 
 /// A collection beside it.
 pub(super) fn named(name: &str) -> CollectionPath {

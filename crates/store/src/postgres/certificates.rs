@@ -1,12 +1,13 @@
 //! The client certificates of jobs: which expire next.
 
-use model::{Collection, Definition, JobId};
+use model::{Definition, JobId};
 
+use super::collections;
 use super::columns::{instant_of, text};
 use super::fault::Outcome;
 use super::work::Work;
 use crate::StoredCertificate;
-use crate::codec::{from_json, ticks};
+use crate::codec::ticks;
 use crate::rows::certificates_of;
 
 /// Lists the certificates of a job's definition, in place of those that were listed.
@@ -44,7 +45,8 @@ async fn add(work: &Work<'_>, job: i64, definition: &Definition) -> Outcome<()> 
 pub(super) async fn certificates(work: &Work<'_>, top: u32) -> Outcome<Vec<StoredCertificate>> {
     let rows = work
         .query(
-            "SELECT j.name, c.id, c.document, l.expires_at, l.subject, l.thumbprint
+            "SELECT j.name, l.expires_at, l.subject, l.thumbprint,
+                    c.document, c.subscription_key, c.group_key, c.name_key
              FROM (SELECT * FROM certificates ORDER BY expires_at, job_id, depth LIMIT $1) l
              JOIN jobs j ON j.id = l.job_id
              JOIN collections c ON c.id = j.collection_id
@@ -53,13 +55,12 @@ pub(super) async fn certificates(work: &Work<'_>, top: u32) -> Outcome<Vec<Store
         )
         .await?;
     let found = rows.iter().map(|row| {
-        let collection: Collection = from_json(row.try_get(2)?, "collections.document", row.try_get(1)?)?;
         Ok(StoredCertificate {
-            collection: collection.path,
+            collection: collections::path_of(row, 4)?,
             job: row.try_get(0)?,
-            expiration: instant_of(row, 3)?,
-            subject: row.try_get(4)?,
-            thumbprint: row.try_get(5)?,
+            expiration: instant_of(row, 1)?,
+            subject: row.try_get(2)?,
+            thumbprint: row.try_get(3)?,
         })
     });
     found.collect()

@@ -47,7 +47,8 @@ async fn redefine(work: &Work<'_>, write: &JobWrite, job: i64) -> Outcome<()> {
         keys::note(work, &keyring).await?;
     }
     let (sql, key) = (
-        "UPDATE definitions SET definition = $2, sealed_by = $3 WHERE job_id = $1",
+        "INSERT INTO definitions (job_id, definition, sealed_by) VALUES ($1, $2, $3)
+         ON CONFLICT (job_id) DO UPDATE SET definition = excluded.definition, sealed_by = excluded.sealed_by",
         sealed.key.as_ref().map(KeyId::as_str),
     );
     let values: Values<'_> = &[&job, &sealed.text, &key];
@@ -87,6 +88,7 @@ async fn update(
     work.due(due_at);
     let left = if resting { None } else { executions::of_jobs(work, &[row.id]).await?.remove(&row.id) };
     let left = left.unwrap_or_default();
+    work.shared.numbers.unreadable.forget(row.id);
     let begun: Vec<i64> = left.iter().filter(|held| held.seems_begun(work)).map(|held| held.row.id).collect();
     let left: Vec<ExecutionRow> = left.into_iter().map(|held| held.row).collect();
     Ok(Written::Done(row.written(&left, |execution| begun.contains(&execution.id), write)?))
@@ -129,9 +131,13 @@ async fn carry_over<'h>(
     write: &JobWrite,
 ) -> Outcome<()> {
     let (mut on, mut gone, mut free, mut generation) = (Vec::new(), Vec::new(), Vec::new(), row.generation);
+    let held: Vec<&Held> = held.collect();
+    let waiting = held.iter().filter(|held| decisions::waits_for_retry(&held.row, write));
+    let lost = unrepeatable(work, row, waiting.map(|held| held.row.id).collect()).await?;
     for held in held {
         let id = held.row.id;
-        match decisions::carry_over(row, &held.row, write, || !held.is_begun(work)) {
+        let is_readable = !lost.contains(&id);
+        match decisions::carry_over(row, &held.row, write, is_readable, || !held.is_begun(work)) {
             Carried::OnAsItBegan => on.push(id),
             Carried::GivenUp(entry) => {
                 work.ledger.push((row.collection_id, entry));
@@ -165,6 +171,22 @@ async fn carry_over<'h>(
     Ok(())
 }
 
+/// Those of a job's executions that cannot be repeated as they began, because its definition cannot be read.
+async fn unrepeatable(work: &Work<'_>, row: &JobRow, waiting: Vec<i64>) -> Outcome<Vec<i64>> {
+    if waiting.is_empty() {
+        return Ok(waiting);
+    }
+    let texts = definitions::fetch(work, std::iter::once(row)).await?;
+    match texts.with(work, row, |_| ()) {
+        Ok(()) => Ok(Vec::new()),
+        Err(Fault::Unreadable(_)) => {
+            keys::none_is_lacking(work).await?;
+            work.ids("SELECT id FROM executions WHERE id = ANY($1) AND definition IS NULL", &[&waiting]).await
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
 /// Enters in the ledger what of a job is due and not claimed, and will not be.
 pub(super) async fn enter_overtaken(
     work: &mut Work<'_>,
@@ -180,7 +202,7 @@ pub(super) async fn enter_overtaken(
     match entries {
         Err(Fault::Unreadable(why)) => {
             keys::none_is_lacking(work).await?;
-            // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
+            // Deleting or replacing the job repairs it; what was due of it cannot be known.
             tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
         }
         Err(fault) => return Err(fault),
@@ -247,6 +269,7 @@ pub(super) async fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> 
     let [(row, held)] = job;
     abandon_all(work, &row, held, now).await?;
     enter_overtaken(work, &row, Reason::JobDeleted, now).await?;
+    work.shared.numbers.unreadable.forget(row.id);
     let jobs = [row.id];
     let (gone_at, nil) = (ticks(now), model::Uuid::nil());
     let (gone, of_job): (Values<'_>, Values<'_>) = (&[&row.id, &gone_at, &nil], &[&row.id]);

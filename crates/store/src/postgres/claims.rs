@@ -28,6 +28,9 @@ use crate::{Claim, Claimed, ClaimedJob, Error, ExecutionId};
 /// which should have is in trouble.
 const OVERDUE: SignedDuration = SignedDuration::from_millis(500);
 
+/// The most jobs that are left alone. More are looked at with every claim, which costs time and nothing else.
+const MOST_ASIDE: usize = 10_000;
+
 /// What one claim looks for.
 #[derive(Debug, Clone, Copy)]
 struct Reach<'s> {
@@ -57,7 +60,8 @@ pub(super) async fn claim_due(
     let own = work.shared.seat.shards();
     let all: Vec<i16> = (0..shards::SHARDS).collect();
     let late = now.checked_sub(OVERDUE).unwrap_or(Timestamp::MIN);
-    let mut claiming = Claiming { lease, now, until, most, claims: Vec::new(), handed_out };
+    let aside = set_aside(work).await?;
+    let mut claiming = Claiming { lease, now, until, most, aside, claims: Vec::new(), handed_out };
     let mut reaches = vec![Reach { shards: &own, now, until }];
     if own.len() < all.len() {
         reaches.push(Reach { shards: &all, now: late, until: late });
@@ -69,7 +73,7 @@ pub(super) async fn claim_due(
         let mut jobs_left = most;
         while claiming.room() > 0 && jobs_left > 0 {
             let asked = jobs_left.min(claiming.room());
-            let rows = due_jobs(work, reach, asked).await?;
+            let rows = due_jobs(work, reach, &claiming.aside, asked).await?;
             if rows.is_empty() {
                 break;
             }
@@ -81,9 +85,9 @@ pub(super) async fn claim_due(
             }
         }
     }
-    let mut claims = claiming.claims;
+    let Claiming { mut claims, aside, .. } = claiming;
     claims.sort_by_key(|claim: &Claim| claim.execution.wake_at);
-    let soonest = soonest(work, &own).await?;
+    let soonest = soonest(work, &own, &aside).await?;
     // Where there was room, whatever is left is in another node's hands at this moment.
     let more = claims.len() >= most && soonest.is_near(now, until);
     Ok(Claimed { claims, more, next_at: soonest.next_at() })
@@ -115,6 +119,8 @@ struct Claiming<'h> {
     now: Timestamp,
     until: Timestamp,
     most: usize,
+    /// Jobs that this node cannot read.
+    aside: Vec<i64>,
     claims: Vec<Claim>,
     /// For whom there is a ticket, whatever becomes of the transaction.
     handed_out: &'h mut Vec<i64>,
@@ -146,8 +152,9 @@ impl Claiming<'_> {
                 "SELECT id FROM executions
                  WHERE claimed_by IS NULL AND wake_at IS NOT NULL AND wake_at <= $1 AND shard = ANY($2)
                    AND (kept_until IS NULL OR kept_until < clock_timestamp())
+                   AND job_id <> ALL($4::bigint[])
                  ORDER BY wake_at LIMIT $3 FOR UPDATE SKIP LOCKED",
-                &[&ticks(reach.until), &reach.shards, &(self.room() as i64)],
+                &[&ticks(reach.until), &reach.shards, &(self.room() as i64), &self.aside],
             )
             .await?;
         if ids.is_empty() {
@@ -163,7 +170,7 @@ impl Claiming<'_> {
         let collections =
             definitions::documents(work, with_own.filter_map(|(held, _)| Some(of(held)?.collection_id)))
                 .await?;
-        let (mut claimed, mut aside, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut claimed, mut gone) = (Vec::new(), Vec::new());
         for (held, own) in &waiting {
             let (execution, Some(job)) = (&held.row, of(held)) else { continue };
             if job.deleted {
@@ -182,20 +189,22 @@ impl Claiming<'_> {
                 }
                 Err(Fault::Unreadable(why)) => {
                     keys::none_is_lacking(work).await?;
-                    tracing::error!(job = %job.name, why, "an execution is set aside: its definition is unreadable");
-                    // It stays accounted for, and does not keep others waiting.
-                    aside.push(execution.id);
+                    self.set_aside(work, job, &why);
                 }
                 Err(fault) => return Err(fault),
             }
         }
         work.execute("UPDATE executions SET claimed_by = $2 WHERE id = ANY($1)", &[&claimed, &work.epoch])
             .await?;
-        if !aside.is_empty() {
-            work.execute("UPDATE executions SET wake_at = NULL WHERE id = ANY($1)", &[&aside]).await?;
-        }
         executions::delete(work, &gone).await?;
         Ok(())
+    }
+
+    /// Leaves a job alone that this node cannot read. Nothing is written: a node of a newer version may read it, and
+    /// claims what is late.
+    fn set_aside(&mut self, work: &Work<'_>, job: &JobRow, why: &str) {
+        work.shared.numbers.unreadable.note(job, why);
+        self.aside.push(job.id);
     }
 
     /// Turns what is due of jobs into executions and ledger entries, and moves them on; whether one of them is due again
@@ -220,8 +229,7 @@ impl Claiming<'_> {
             let (due, claimed_job) = match decided {
                 Err(Fault::Unreadable(why)) => {
                     keys::none_is_lacking(work).await?;
-                    tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
-                    moved.set_aside(row.id, *shard, *ahead, *due_at);
+                    self.set_aside(work, row, &why);
                     continue;
                 }
                 other => other?,
@@ -346,9 +354,38 @@ struct DueJob {
     due_at: i64,
 }
 
+/// The jobs that this node cannot read, as far as it knows. Those that were written anew since, or whose collection was,
+/// are looked at again.
+async fn set_aside(work: &Work<'_>) -> Outcome<Vec<i64>> {
+    let unreadable = &work.shared.numbers.unreadable;
+    let known = unreadable.revisions(MOST_ASIDE);
+    if known.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<i64> = known.iter().map(|known| known.id).collect();
+    let sql = "SELECT j.id, j.revision, c.revision FROM jobs j JOIN collections c ON c.id = j.collection_id
+               WHERE j.id = ANY($1) AND j.deleted_at IS NULL";
+    let mut there: HashMap<i64, (i64, i64)> = HashMap::new();
+    for row in work.query(sql, &[&ids]).await? {
+        there.insert(row.try_get(0)?, (row.try_get(1)?, row.try_get(2)?));
+    }
+    let mut aside = Vec::new();
+    for known in known {
+        match there.get(&known.id) {
+            Some((revision, collection)) if *revision == known.revision => {
+                if *collection == known.collection_revision {
+                    aside.push(known.id);
+                }
+            }
+            _ => unreadable.forget(known.id),
+        }
+    }
+    Ok(aside)
+}
+
 /// Jobs to ask, soonest first, held on to: those that may be claimed ahead until an instant, the others when they are
 /// due.
-async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, most: usize) -> Outcome<Vec<DueJob>> {
+async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, aside: &[i64], most: usize) -> Outcome<Vec<DueJob>> {
     // The job is locked where it is found, and then has to say what was found of it: whoever changed it in between has
     // written another due time. What somebody holds on to is left out, and the limit counts what is left.
     let sql = format!(
@@ -359,6 +396,7 @@ async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, most: usize) -> Outcome<Vec
            FOR UPDATE SKIP LOCKED) j
          JOIN collections c ON c.id = j.collection_id
          WHERE d.ahead = $1 AND d.due_at <= $2 AND d.shard = ANY($3)
+           AND d.job_id <> ALL($5::bigint[])
          ORDER BY d.due_at LIMIT $4",
         jobs::COLUMNS
     );
@@ -368,7 +406,8 @@ async fn due_jobs(work: &Work<'_>, reach: Reach<'_>, most: usize) -> Outcome<Vec
         if room == 0 {
             break;
         }
-        let rows = work.query(&sql, &[&ahead, &ticks(reach.end(ahead)), &reach.shards, &room]).await?;
+        let rows =
+            work.query(&sql, &[&ahead, &ticks(reach.end(ahead)), &reach.shards, &room, &aside]).await?;
         for (at, row) in rows.into_iter().enumerate() {
             breathe(at).await;
             due.push(DueJob {
@@ -401,15 +440,17 @@ async fn busy(work: &Work<'_>, rows: &[DueJob]) -> Outcome<HashMap<i64, Busy>> {
 }
 
 /// What becomes due next of what this node prefers.
-async fn soonest(work: &Work<'_>, shards: &[i16]) -> Outcome<Soonest> {
+async fn soonest(work: &Work<'_>, shards: &[i16], aside: &[i64]) -> Outcome<Soonest> {
     let row = work
         .query_opt(
             "SELECT (SELECT min(wake_at) FROM executions
                      WHERE claimed_by IS NULL AND wake_at IS NOT NULL AND shard = ANY($1)
-                       AND (kept_until IS NULL OR kept_until < clock_timestamp())),
-                    (SELECT min(due_at) FROM due WHERE ahead AND shard = ANY($1)),
-                    (SELECT min(due_at) FROM due WHERE NOT ahead AND shard = ANY($1))",
-            &[&shards],
+                       AND (kept_until IS NULL OR kept_until < clock_timestamp())
+                       AND job_id <> ALL($2::bigint[])),
+                    (SELECT min(due_at) FROM due WHERE ahead AND shard = ANY($1) AND job_id <> ALL($2::bigint[])),
+                    (SELECT min(due_at) FROM due
+                     WHERE NOT ahead AND shard = ANY($1) AND job_id <> ALL($2::bigint[]))",
+            &[&shards, &aside],
         )
         .await?;
     let Some(row) = row else { return Ok(Soonest { waiting: None, ahead: None, on_time: None }) };

@@ -3,6 +3,8 @@
 //! Whoever writes a collection locks it, then all its jobs, in the order of their numbers. Whoever writes one job locks
 //! the collection first too; a claim or a settlement locks jobs alone, and never waits for a collection.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use model::{CollectionPath, CollectionState, GroupPath, JobState, Reason};
 use tokio_postgres::Row;
@@ -12,7 +14,7 @@ use super::fault::Outcome;
 use super::sight::Columns;
 use super::work::Work;
 use super::{changes, due, executions, groups, jobs};
-use crate::codec::{from_json, ticks, to_json};
+use crate::codec::{self, ticks, to_json};
 use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
 
 /// How a change holds on to a collection.
@@ -61,15 +63,45 @@ pub(super) async fn collection(work: &Work<'_>, path: &CollectionPath) -> Outcom
 
 /// A collection by its number.
 pub(super) async fn by_id(work: &Work<'_>, id: i64) -> Outcome<Option<StoredCollection>> {
-    let row = work.query_opt("SELECT id, document, revision FROM collections WHERE id = $1", &[&id]).await?;
-    row.as_ref().map(read).transpose()
+    let sql = format!("SELECT {COLUMNS} FROM collections c WHERE c.id = $1");
+    let row = work.query_opt(&sql, &[&id]).await?;
+    row.as_ref().map(|row| read(row, 0)).transpose()
 }
 
-fn read(row: &Row) -> Outcome<StoredCollection> {
-    Ok(StoredCollection {
-        collection: from_json(row.try_get(1)?, "collections.document", row.try_get(0)?)?,
-        revision: Revision(row.try_get(2)?),
-    })
+/// The columns that [`read`] reads, from `collections c`.
+pub(super) const COLUMNS: &str =
+    "c.document, c.subscription_key, c.group_key, c.name_key, c.id, c.enabled, c.revision";
+
+/// Reads [`COLUMNS`] from a place in a row.
+pub(super) fn read(row: &Row, from: usize) -> Outcome<StoredCollection> {
+    let (id, enabled, revision) =
+        (row.try_get(from + 4)?, row.try_get(from + 5)?, Revision(row.try_get(from + 6)?));
+    let (collection, unreadable) =
+        codec::collection(id, row.try_get(from)?, keys_of(row, from + 1)?, enabled);
+    Ok(StoredCollection { collection, revision, unreadable })
+}
+
+fn keys_of(row: &Row, from: usize) -> Outcome<CollectionPath> {
+    let text = |place: usize| row.try_get::<_, String>(from + place);
+    Ok(CollectionPath { subscription: text(0)?, group: text(1)?, name: text(2)? })
+}
+
+/// The paths of collections, in the case they were created with. Where a document cannot be read, the row still says how
+/// the collection is found.
+pub(super) async fn paths(work: &Work<'_>, ids: &[i64]) -> Outcome<HashMap<i64, CollectionPath>> {
+    let sql =
+        "SELECT id, document, subscription_key, group_key, name_key FROM collections WHERE id = ANY($1)";
+    let mut paths = HashMap::new();
+    for row in work.query(sql, &[&ids]).await? {
+        let id: i64 = row.try_get(0)?;
+        paths.insert(id, path_of(&row, 1)?);
+    }
+    Ok(paths)
+}
+
+/// The path of a collection by the columns `document, subscription_key, group_key, name_key` from a place in a row.
+pub(super) fn path_of(row: &Row, from: usize) -> Outcome<CollectionPath> {
+    Ok(codec::path_of(row.try_get(from)?, keys_of(row, from + 1)?))
 }
 
 /// See [`Store::collections`](crate::Store::collections).
@@ -83,7 +115,7 @@ pub(super) async fn collections(
     let rows = work
         .query(
             &format!(
-                "SELECT id, document, revision FROM collections
+                "SELECT {COLUMNS} FROM collections c
                  WHERE subscription_key = $1 AND ($2::text IS NULL OR group_key = $2) AND deleted_at IS NULL AND {}
                  ORDER BY group_key, name_key LIMIT $3 OFFSET $4",
                 Columns::COLLECTION.seen(5)
@@ -91,7 +123,7 @@ pub(super) async fn collections(
             &[&key(subscription), &group.map(key), &i64::from(page.top), &count(page.skip), &sight],
         )
         .await?;
-    rows.iter().map(read).collect()
+    rows.iter().map(|row| read(row, 0)).collect()
 }
 
 /// See [`Store::put_collection`](crate::Store::put_collection).
@@ -154,7 +186,9 @@ pub(super) async fn put(work: &mut Work<'_>, write: &CollectionWrite) -> Outcome
         return Ok(Written::Done(Revision(revision)));
     };
     let mut collection = collection.clone();
-    collection.path = before.collection.path;
+    if before.unreadable.is_none() {
+        collection.path = before.collection.path;
+    }
     let was_enabled = before.collection.state == CollectionState::Enabled;
     if was_enabled != enabled {
         jobs::lock_collection(work, id).await?;

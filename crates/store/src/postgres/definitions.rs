@@ -51,6 +51,11 @@ pub(super) async fn documents(
 }
 
 impl Texts {
+    /// The definition of a job as it is stored, if it was fetched.
+    pub(super) fn text(&self, job: i64) -> Option<&str> {
+        self.found.get(&job).map(String::as_str)
+    }
+
     /// What follows from a job that is known, or was fetched.
     pub(super) fn with<T>(
         &self,
@@ -69,6 +74,8 @@ impl Texts {
         let definition = self.found.get(&row.id).ok_or_else(missing)?;
         let collection = self.documents.get(&row.collection_id).ok_or_else(missing)?;
         let keyring = work.shared.sealer.keyring();
-        Ok(decide(known.learn(row, &keyring, definition, collection)?))
+        let known = known.learn(row, &keyring, definition, collection)?;
+        work.shared.numbers.unreadable.forget(row.id);
+        Ok(decide(known))
     }
 }

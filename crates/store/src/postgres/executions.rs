@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use model::Execution;
 use tokio_postgres::Row;
 
-use super::columns::{code, coded, instant_of, instant_or_none, number, small};
+use super::columns::{code, instant_of, instant_or_none, number, small};
 use super::fault::{Fault, Outcome};
 use super::work::Work;
-use crate::codec::ticks;
+use crate::codec::{self, ticks};
 use crate::rows::{ExecutionRow, JobRow};
 
 /// An execution and who holds it.
@@ -42,7 +42,7 @@ pub(super) fn read(row: &Row, from: usize) -> Outcome<Held> {
         tag: row.try_get(from + 3)?,
         number: number(row, from + 4)?,
         due_at: instant_of(row, from + 5)?,
-        cause: coded(row, from + 6, id)?,
+        cause: codec::cause(row.try_get::<_, i16>(from + 6)?.into()),
         ahead: row.try_get(from + 7)?,
         depth: small(row, from + 8)?,
         attempt: number(row, from + 9)?,

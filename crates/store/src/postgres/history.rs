@@ -1,12 +1,12 @@
 //! The history of attempts.
 
-use model::{CollectionPath, HistoryEntry};
+use model::{CollectionPath, HistoryEntry, HistoryStatus};
 
 use super::columns::{code, coded, count, instant_of, number, small, text};
 use super::fault::Outcome;
 use super::work::Work;
 use super::{collections, jobs};
-use crate::codec::ticks;
+use crate::codec::{known, ticks};
 use crate::{HistoryQuery, Page, StoredHistory};
 
 /// Writes entries of jobs, in their order. The totals of their jobs are the caller's.
@@ -57,15 +57,18 @@ pub(super) async fn history(
     let Some(job) = jobs::find(work, collection, name).await? else { return Ok(None) };
     let rows = work
         .query(
-            "SELECT serial, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message
+            &format!(
+                "SELECT serial, started_at, ended_at, expected_at, depth, status, retry_count, repeat_count, message
              FROM history CROSS JOIN retention r
-             WHERE job_id = $1
+             WHERE job_id = $1 AND {}
                AND started_at BETWEEN $2 AND $3
                AND ended_at BETWEEN $4 AND $5
                AND (ended_at >= r.before OR serial > r.history_serial)
                AND ($6::smallint IS NULL OR status = $6)
                AND ($7::boolean IS NULL OR (depth > 0) = $7)
              ORDER BY started_at DESC, serial DESC LIMIT $8 OFFSET $9",
+                known::<HistoryStatus>("status")
+            ),
             &[
                 &job.id,
                 &query.started.from.map_or(i64::MIN, ticks),

@@ -1,7 +1,7 @@
 //! A look at a database from outside: can it be reached, is it ours, may we write. Nothing is changed, and nobody joins.
 
 use jiff::SignedDuration;
-use model::Clock;
+use model::{Clock, CollectionPath};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 use tokio_postgres::config::TargetSessionAttrs;
@@ -9,8 +9,11 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::Address;
 use super::fault::{Fault, Outcome, is_refused_parameter, words};
-use super::{columns, keys, migrations, nodes, session};
-use crate::{KeyId, Node, StoreClock};
+use super::{columns, jobs, keys, migrations, nodes, session};
+use crate::{KeyId, Keyring, Node, StoreClock, UnreadableJob};
+
+/// Jobs that are read at a time.
+const JOBS: i64 = 1_000;
 
 /// The most missing rights that are named: whoever lacks one of them usually lacks them all.
 const MOST_LACKING: i64 = 5;
@@ -101,6 +104,49 @@ pub async fn inspect(url: &str, clock: &dyn Clock) -> Result<DatabaseInspection,
     // It ends when the client is gone; what it has to say, the client has said.
     let _ = driver.await;
     found.map_err(|fault| DatabaseFault::Other(fault.tell(&address.place).to_string()))
+}
+
+/// The jobs in a database that cannot be read as they are stored. Without keys, secrets are not opened.
+pub async fn unreadable_jobs(
+    url: &str,
+    keyring: Option<&Keyring>,
+) -> Result<Vec<UnreadableJob>, DatabaseFault> {
+    let address = Address::parse(url).map_err(|error| DatabaseFault::Url(error.to_string()))?;
+    let other = |fault: Fault| DatabaseFault::Other(fault.tell(&address.place).to_string());
+    let (client, connection) = address.line_for(TargetSessionAttrs::Any).await.map_err(other)?;
+    let driver = tokio::spawn(connection);
+    let found = look_at_jobs(&client, keyring).await;
+    drop(client);
+    let _ = driver.await;
+    found.map_err(other)
+}
+
+async fn look_at_jobs(client: &Client, keyring: Option<&Keyring>) -> Outcome<Vec<UnreadableJob>> {
+    let sql = format!(
+        "SELECT {}, d.definition, c.subscription_key, c.group_key, c.name_key
+         FROM jobs j
+         JOIN collections c ON c.id = j.collection_id
+         LEFT JOIN definitions d ON d.job_id = j.id
+         WHERE j.id > $1 AND j.deleted_at IS NULL ORDER BY j.id LIMIT $2",
+        jobs::COLUMNS
+    );
+    let (mut found, mut last) = (Vec::new(), 0);
+    loop {
+        let rows = client.query(&sql, &[&last, &JOBS]).await?;
+        for row in &rows {
+            let text = |place: usize| row.try_get::<_, Option<&str>>(jobs::WIDTH + place);
+            let job = jobs::read(row)?;
+            last = job.id;
+            if let Some(why) = job.fault(text(0)?, keyring) {
+                let name = |place| Ok::<_, Fault>(text(place)?.unwrap_or_default().to_owned());
+                let collection = CollectionPath { subscription: name(1)?, group: name(2)?, name: name(3)? };
+                found.push(UnreadableJob { collection, name: job.name, why });
+            }
+        }
+        if (rows.len() as i64) < JOBS {
+            return Ok(found);
+        }
+    }
 }
 
 fn unreached(error: &tokio_postgres::Error) -> DatabaseFault {

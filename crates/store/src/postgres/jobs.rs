@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use model::{CollectionPath, Counters, JobState};
+use model::{CollectionPath, Counters, JobState, Plan};
 use tokio_postgres::Row;
 
-use super::collections;
-use super::columns::{code, coded, count, instant_or_none, key, number};
+use super::columns::{code, count, instant_or_none, key, number};
 use super::executions::{self, Held};
-use super::fault::{Fault, Outcome};
+use super::fault::Outcome;
 use super::work::{Values, Work};
-use crate::codec::{self, from_json};
-use crate::rows::{CollectionGist, ExecutionRow, JobRow};
-use crate::{Page, Revision, StoredCollection, StoredJob};
+use super::{collections, keys};
+use crate::codec::{self, Coded};
+use crate::rows::{CollectionGist, ExecutionRow, JobRow, or_idle};
+use crate::{FoundJob, JobRecord, Page, StoredCollection};
 
 /// The columns that [`read`] reads, from `jobs j JOIN collections c`.
 pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state, j.executions, j.failures, \
@@ -23,18 +23,19 @@ pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state
 /// How many they are: where other columns begin.
 pub(super) const WIDTH: usize = 21;
 
-/// Which of them is the revision of the collection.
-const COLLECTION_REVISION: usize = 16;
-
 /// Reads [`COLUMNS`] from the beginning of a row.
 pub(super) fn read(row: &Row) -> Outcome<JobRow> {
     let id = row.try_get(0)?;
+    let mut fault = None;
+    let state = JobState::from_code(row.try_get::<_, i16>(4)?.into(), id);
+    let state = or_idle(state, JobState::Disabled, &mut fault);
+    let plan = or_idle(codec::plan(row.try_get(18)?, id), Plan::Free, &mut fault);
     Ok(JobRow {
         id,
         collection_id: row.try_get(1)?,
         name: row.try_get(2)?,
         seed: row.try_get(3)?,
-        state: coded(row, 4, id)?,
+        state,
         counters: Counters {
             executions: number(row, 5)?,
             failures: number(row, 6)?,
@@ -49,12 +50,13 @@ pub(super) fn read(row: &Row) -> Outcome<JobRow> {
         revision: row.try_get(14)?,
         history_total: row.try_get(15)?,
         collection: CollectionGist {
-            revision: row.try_get(COLLECTION_REVISION)?,
+            revision: row.try_get(16)?,
             enabled: row.try_get(17)?,
-            plan: codec::plan(row.try_get(18)?, id)?,
+            plan,
             resumed_at: instant_or_none(row, 19)?,
         },
         deleted: row.try_get(20)?,
+        fault,
     })
 }
 
@@ -168,14 +170,14 @@ pub(super) async fn in_collection(
     work: &Work<'_>,
     path: &CollectionPath,
     name: &str,
-) -> Outcome<Option<(StoredCollection, Option<StoredJob>)>> {
+) -> Outcome<Option<(StoredCollection, Option<FoundJob>)>> {
     let rows = work
         .query(
             &format!(
                 // A row for each execution, or one where there is none. The definition may be long, so only one of them
                 // has it.
                 "SELECT {COLUMNS}, {},
-                   CASE WHEN row_number() OVER (ORDER BY e.number) = 1 THEN d.definition END, c.id, c.document
+                   CASE WHEN row_number() OVER (ORDER BY e.number) = 1 THEN d.definition END, {}
                  FROM collections c
                  LEFT JOIN LATERAL (
                    SELECT * FROM jobs WHERE collection_id = c.id AND name_key = $4 AND deleted_at IS NULL LIMIT 1) j ON true
@@ -183,44 +185,49 @@ pub(super) async fn in_collection(
                  LEFT JOIN executions e ON e.job_id = j.id
                  WHERE c.subscription_key = $1 AND c.group_key = $2 AND c.name_key = $3 AND c.deleted_at IS NULL
                  ORDER BY e.number",
-                executions::COLUMNS
+                executions::COLUMNS,
+                collections::COLUMNS
             ),
             &[&key(&path.subscription), &key(&path.group), &key(&path.name), &key(name)],
         )
         .await?;
     let Some(first) = rows.first() else { return Ok(None) };
     let definition = WIDTH + executions::WIDTH;
-    let collection = StoredCollection {
-        collection: from_json(
-            first.try_get(definition + 2)?,
-            "collections.document",
-            first.try_get(definition + 1)?,
-        )?,
-        revision: Revision(first.try_get(COLLECTION_REVISION)?),
-    };
-    let Some(id) = first.try_get::<_, Option<i64>>(0)? else { return Ok(Some((collection, None))) };
+    let collection = collections::read(first, definition + 1)?;
+    let Some(_) = first.try_get::<_, Option<i64>>(0)? else { return Ok(Some((collection, None))) };
     let is_one = |row: &&Row| row.try_get::<_, Option<i64>>(WIDTH).is_ok_and(|id| id.is_some());
     let held =
         rows.iter().filter(is_one).map(|row| executions::read(row, WIDTH)).collect::<Outcome<Vec<_>>>()?;
-    let text = rows.iter().find_map(|row| row.try_get::<_, Option<&str>>(definition).transpose());
-    let text = text.ok_or_else(|| Fault::unreadable("definitions", id, "there is none"))??;
-    let job = stored(work, read(first)?, &held, text, collection.collection.path.clone())?;
+    let text =
+        rows.iter().find_map(|row| row.try_get::<_, Option<&str>>(definition).transpose()).transpose()?;
+    let row = seen(work, read(first)?, &held);
+    let keyring = work.shared.sealer.keyring();
+    let unreadable = &work.shared.numbers.unreadable;
+    let job = row.found(text, &keyring, unreadable, collection.collection.path.clone());
+    if matches!(job, FoundJob::Unreadable(_)) {
+        keys::none_is_lacking(work).await?;
+    }
     Ok(Some((collection, Some(job))))
 }
 
-/// A job as callers see it.
-pub(super) fn stored(
-    work: &Work<'_>,
-    row: JobRow,
-    executions: &[Held],
-    definition: &str,
-    path: CollectionPath,
-) -> Outcome<StoredJob> {
+/// The row of a job as callers see it.
+pub(super) fn seen(work: &Work<'_>, row: JobRow, executions: &[Held]) -> JobRow {
     let rows: Vec<ExecutionRow> = executions.iter().map(|held| held.row.clone()).collect();
     let begun: Vec<i64> =
         executions.iter().filter(|held| held.seems_begun(work)).map(|held| held.row.id).collect();
-    let keyring = work.shared.sealer.keyring();
-    Ok(row.stored(&rows, |execution| begun.contains(&execution.id), definition, &keyring, path)?)
+    row.seen(&rows, |execution| begun.contains(&execution.id))
+}
+
+/// See [`Store::record`](crate::Store::record).
+pub(super) async fn record(work: &Work<'_>, path: &CollectionPath, name: &str) -> Outcome<Option<JobRecord>> {
+    let Some((id, path)) = living_path(work, path).await? else { return Ok(None) };
+    let Some(row) = find(work, id, name).await? else { return Ok(None) };
+    let (jobs, sql) = ([row.id], "SELECT definition FROM definitions WHERE job_id = $1");
+    let of_job: Values<'_> = &[&row.id];
+    let (executions, text) = tokio::try_join!(executions::of_jobs(work, &jobs), work.query_opt(sql, of_job))?;
+    let text = text.as_ref().map(|text| text.try_get(0)).transpose()?;
+    let row = seen(work, row, executions.get(&jobs[0]).map_or(&[][..], Vec::as_slice));
+    Ok(Some(row.record(text, &work.shared.numbers.unreadable, path)))
 }
 
 /// See [`Store::jobs`](crate::Store::jobs).
@@ -229,8 +236,29 @@ pub(super) async fn jobs(
     path: &CollectionPath,
     state: Option<JobState>,
     page: Page,
-) -> Outcome<Option<Vec<StoredJob>>> {
+) -> Outcome<Option<Vec<JobRecord>>> {
     let Some((id, path)) = living_path(work, path).await? else { return Ok(None) };
+    let unreadable = &work.shared.numbers.unreadable;
+    let record = |row: JobRow, text: Option<&str>| row.record(text, unreadable, path.clone());
+    each(work, id, state, page, record).await.map(Some)
+}
+
+/// See [`Store::all_jobs`](crate::Store::all_jobs).
+pub(super) async fn all_jobs(work: &Work<'_>, path: &CollectionPath) -> Outcome<Vec<FoundJob>> {
+    let Some((id, path)) = living_path(work, path).await? else { return Ok(Vec::new()) };
+    let (keyring, unreadable) = (work.shared.sealer.keyring(), &work.shared.numbers.unreadable);
+    let found = |row: JobRow, text: Option<&str>| row.found(text, &keyring, unreadable, path.clone());
+    each(work, id, None, Page { skip: 0, top: u32::MAX }, found).await
+}
+
+/// What follows from the rows of a page of a collection's jobs, each with its definition.
+async fn each<T>(
+    work: &Work<'_>,
+    collection: i64,
+    state: Option<JobState>,
+    page: Page,
+    of: impl Fn(JobRow, Option<&str>) -> T,
+) -> Outcome<Vec<T>> {
     let rows = work
         .query(
             &format!(
@@ -240,36 +268,61 @@ pub(super) async fn jobs(
                        ORDER BY name_key LIMIT $2 OFFSET $3) page
                  JOIN jobs j ON j.id = page.id
                  JOIN collections c ON c.id = j.collection_id
-                 JOIN definitions d ON d.job_id = j.id
+                 LEFT JOIN definitions d ON d.job_id = j.id
                  ORDER BY j.name_key"
             ),
-            &[&id, &i64::from(page.top), &count(page.skip), &state.map(code)],
+            &[&collection, &i64::from(page.top), &count(page.skip), &state.map(code)],
         )
         .await?;
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {
-        found.push((read(row)?, row.try_get::<_, &str>(WIDTH)?));
+        found.push((read(row)?, row.try_get::<_, Option<&str>>(WIDTH)?));
     }
     let ids: Vec<i64> = found.iter().map(|(row, _)| row.id).collect();
     let executions: HashMap<i64, Vec<Held>> = executions::of_jobs(work, &ids).await?;
     let jobs = found.into_iter().map(|(row, definition)| {
         let executions = executions.get(&row.id).map_or(&[][..], Vec::as_slice);
-        stored(work, row, executions, definition, path.clone())
+        of(seen(work, row, executions), definition)
     });
-    jobs.collect::<Outcome<_>>().map(Some)
+    Ok(jobs.collect())
 }
 
-/// See [`Store::all_jobs`](crate::Store::all_jobs).
-pub(super) async fn all_jobs(work: &Work<'_>, path: &CollectionPath) -> Outcome<Vec<StoredJob>> {
-    let all = Page { skip: 0, top: u32::MAX };
-    Ok(jobs(work, path, None, all).await?.unwrap_or_default())
+/// See [`Store::look_through`](crate::Store::look_through).
+pub(super) async fn look_through(work: &Work<'_>, after: i64, most: u32) -> Outcome<Option<i64>> {
+    let rows = work
+        .query(
+            &format!(
+                "SELECT {COLUMNS}, d.definition
+                 FROM jobs j
+                 JOIN collections c ON c.id = j.collection_id
+                 LEFT JOIN definitions d ON d.job_id = j.id
+                 WHERE j.id > $1 AND j.deleted_at IS NULL ORDER BY j.id LIMIT $2"
+            ),
+            &[&after, &i64::from(most)],
+        )
+        .await?;
+    // Where a key is lacking it is that which is wrong, and not every job.
+    keys::none_is_lacking(work).await?;
+    let (keyring, unreadable) = (work.shared.sealer.keyring(), &work.shared.numbers.unreadable);
+    let mut last = after;
+    for row in &rows {
+        let definition = row.try_get::<_, Option<&str>>(WIDTH)?;
+        let row = read(row)?;
+        last = row.id;
+        row.look(definition, &keyring, unreadable);
+    }
+    if rows.len() < most as usize {
+        unreadable.end_pass();
+        return Ok(None);
+    }
+    Ok(Some(last))
 }
 
 /// A living collection's number, and its path in the case it was created with.
 async fn living_path(work: &Work<'_>, path: &CollectionPath) -> Outcome<Option<(i64, CollectionPath)>> {
     let Some(id) = collections::find(work, path).await? else { return Ok(None) };
-    let stored = collections::by_id(work, id).await?;
-    Ok(stored.map(|stored| (id, stored.collection.path)))
+    let paths = collections::paths(work, &[id]).await?;
+    Ok(paths.into_iter().next())
 }
 
 /// The collection of a job that is deleted.

@@ -4,15 +4,16 @@
 
 use std::fmt::Write as _;
 
-use model::{Collection, CollectionPath, JobId, LedgerEntry, Uuid};
+use model::{Cause, CollectionPath, Fate, JobId, LedgerEntry, Reason, Uuid};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::collections;
 use super::columns::{code, coded, instant_of, instant_or_none, key, number};
 use super::fault::Outcome;
 use super::sight::Columns;
 use super::work::Work;
-use crate::codec::{Coded, from_json, ticks};
+use crate::codec::{Coded, known, ticks};
 use crate::walks::{self, Scope, Walk};
 use crate::{LedgerQuery, StoredLedger};
 
@@ -117,7 +118,8 @@ async fn follow(
 ) -> Outcome<()> {
     let mut sql = String::from(
         "SELECT l.serial, l.job_id, l.due_at, l.due_until, l.occurrences, l.number, l.cause, l.fate, l.reason, \
-         l.started_at, l.ended_at, l.tag, j.name, c.id, c.document
+         l.started_at, l.ended_at, l.tag, j.name, c.id, c.document,
+         c.subscription_key, c.group_key, c.name_key
          FROM ledger l
          CROSS JOIN retention r
          JOIN jobs j ON j.id = l.job_id
@@ -131,6 +133,7 @@ async fn follow(
     let before = query.before.map(|(due_at, serial)| (ticks(due_at), serial));
     let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &to, &top];
     // Writing to a string cannot fail.
+    let _ = write!(sql, " AND {} AND {}", known::<Fate>("l.fate"), known::<Cause>("l.cause"));
     if walks::is_trouble(query) {
         sql.push_str(" AND l.fate > 0");
     }
@@ -177,7 +180,7 @@ async fn follow(
         let collection: i64 = row.try_get(13)?;
         let path = match last.take().filter(|(id, _)| *id == collection) {
             Some((_, path)) => path,
-            None => from_json::<Collection>(row.try_get(14)?, "collections.document", collection)?.path,
+            None => collections::path_of(&row, 14)?,
         };
         found.push(read(&row, path.clone())?);
         last = Some((collection, path));
@@ -200,7 +203,7 @@ fn read(row: &Row, collection: CollectionPath) -> Outcome<StoredLedger> {
             number: number(row, 5)?,
             cause: coded(row, 6, serial)?,
             fate: coded(row, 7, serial)?,
-            reason: reason.map(|code| Coded::from_code(code.into(), serial)).transpose()?,
+            reason: reason.and_then(|code| Reason::from_code(code.into(), serial).ok()),
             started_at: instant_or_none(row, 9)?,
             ended_at: instant_of(row, 10)?,
             tag: row.try_get(11)?,

@@ -84,7 +84,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_postgres::config::TargetSessionAttrs;
 
-pub use self::inspect::{DatabaseFault, DatabaseInspection, DatabaseSchema, inspect};
+pub use self::inspect::{DatabaseFault, DatabaseInspection, DatabaseSchema, inspect, unreadable_jobs};
 
 use self::connection::Address;
 use self::fault::{Fault, Kind, Outcome};
@@ -101,10 +101,10 @@ use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
     Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, Error, ExecutionId, ExpectedJob,
-    FoundJobs, GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring,
-    LedgerQuery, Node, Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store,
-    StoreClock, StoreNumbers, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
-    StoredLedger, TagQuery, Tallied, Written,
+    FoundJob, FoundJobs, GroupWrite, HistoryQuery, JobQuery, JobRecord, JobStates, JobWrite, Key, KeyId,
+    KeyUse, Keyring, LedgerQuery, Node, Page, Result, Retention, Revision, Settlement, SkippedSoFar,
+    Snapshot, Store, StoreClock, StoreNumbers, StoredCertificate, StoredCollection, StoredGroup,
+    StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -397,16 +397,19 @@ impl Store for PostgresStore {
         })
     }
 
-    async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
-        let found = glance!(&self.shared, work => jobs::in_collection(&work, collection, name))?;
-        Ok(found.and_then(|(_, job)| job))
+    async fn record(&self, collection: &CollectionPath, name: &str) -> Result<Option<JobRecord>> {
+        read!(&self.shared, work => jobs::record(&work, collection, name))
+    }
+
+    async fn look_through(&self, after: i64, most: u32) -> Result<Option<i64>> {
+        read!(&self.shared, work => jobs::look_through(&work, after, most))
     }
 
     async fn job_in_collection(
         &self,
         collection: &CollectionPath,
         name: &str,
-    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+    ) -> Result<Option<(StoredCollection, Option<FoundJob>)>> {
         glance!(&self.shared, work => jobs::in_collection(&work, collection, name))
     }
 
@@ -415,11 +418,11 @@ impl Store for PostgresStore {
         collection: &CollectionPath,
         state: Option<JobState>,
         page: Page,
-    ) -> Result<Option<Vec<StoredJob>>> {
+    ) -> Result<Option<Vec<JobRecord>>> {
         read!(&self.shared, work => jobs::jobs(&work, collection, state, page))
     }
 
-    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {
+    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<FoundJob>> {
         read!(&self.shared, work => jobs::all_jobs(&work, collection))
     }
 
@@ -427,7 +430,7 @@ impl Store for PostgresStore {
         read!(&self.shared, work => search::find_jobs(&work, query, self.sight(), page))
     }
 
-    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<JobRecord>> {
         read!(&self.shared, work => search::soonest_jobs(&work, self.sight(), top))
     }
 

@@ -63,3 +63,14 @@ pub(super) async fn serve(client: &impl GenericClient, place: &str) -> Outcome<(
     };
     Err(Fault::Told(Error::Moved(why)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_pinned() {
+        let states = [MoveState::UnderWay, MoveState::Done, MoveState::Undone];
+        assert_eq!(states.map(Coded::code), [0, 1, 2]);
+    }
+}

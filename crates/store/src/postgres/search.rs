@@ -1,20 +1,20 @@
 //! Questions about all jobs.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use model::{Collection, CollectionPath, JobState};
+use model::JobState;
 use tokio_postgres::types::ToSql;
 
 use super::collections;
-use super::columns::{code, coded, count, key, number};
+use super::columns::{code, count, key, number};
 use super::executions;
 use super::fault::Outcome;
 use super::jobs;
 use super::sight::Columns;
 use super::work::Work;
-use crate::codec::from_json;
-use crate::{FoundJobs, JobQuery, JobSort, JobStates, Page, StoredJob};
+use crate::codec::Coded as _;
+use crate::{FoundJobs, JobQuery, JobRecord, JobSort, JobStates, Page};
 
 /// See [`Store::find_jobs`](crate::Store::find_jobs).
 pub(super) async fn find_jobs(
@@ -89,12 +89,12 @@ pub(super) async fn find_jobs(
 }
 
 /// See [`Store::soonest_jobs`](crate::Store::soonest_jobs).
-pub(super) async fn soonest_jobs(work: &Work<'_>, sight: Option<&str>, top: u32) -> Outcome<Vec<StoredJob>> {
+pub(super) async fn soonest_jobs(work: &Work<'_>, sight: Option<&str>, top: u32) -> Outcome<Vec<JobRecord>> {
     if sight.is_some() {
         // No index knows who sees what.
         let query = JobQuery { sort: JobSort::Next, state: Some(JobState::Enabled), ..JobQuery::default() };
         let mut jobs = find_jobs(work, &query, sight, Page { skip: 0, top }).await?.jobs;
-        jobs.retain(|stored| stored.next_run().is_some());
+        jobs.retain(|record| record.next_run().is_some());
         return Ok(jobs);
     }
     let ids = work
@@ -108,8 +108,8 @@ pub(super) async fn soonest_jobs(work: &Work<'_>, sight: Option<&str>, top: u32)
         )
         .await?;
     let mut jobs = load(work, &ids).await?;
-    jobs.retain(|stored| stored.next_run().is_some());
-    jobs.sort_by(|one, other| (one.job.next_at, &one.job.name).cmp(&(other.job.next_at, &other.job.name)));
+    jobs.retain(|record| record.next_run().is_some());
+    jobs.sort_by(|one, other| (one.next_at, &one.name).cmp(&(other.next_at, &other.name)));
     jobs.truncate(top as usize);
     Ok(jobs)
 }
@@ -129,43 +129,45 @@ pub(super) async fn job_states(work: &Work<'_>, sight: Option<&str>) -> Outcome<
     };
     let mut states = JobStates::default();
     for row in work.query(&sql, &[&sight]).await? {
-        states.note(coded(&row, 0, 0)?, number(&row, 1)?);
+        // A state that a newer version wrote is none of those that are counted.
+        if let Ok(state) = JobState::from_code(row.try_get::<_, i16>(0)?.into(), 0) {
+            states.note(state, number(&row, 1)?);
+        }
     }
     Ok(states)
 }
 
 /// Jobs by their numbers, in the same order.
-async fn load(work: &Work<'_>, ids: &[i64]) -> Outcome<Vec<StoredJob>> {
+async fn load(work: &Work<'_>, ids: &[i64]) -> Outcome<Vec<JobRecord>> {
     let rows = work
         .query(
             &format!(
-                "SELECT {}, d.definition, c.document
+                "SELECT {}, d.definition
                  FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
                  JOIN jobs j ON j.id = wanted.id
                  JOIN collections c ON c.id = j.collection_id
-                 JOIN definitions d ON d.job_id = j.id
+                 LEFT JOIN definitions d ON d.job_id = j.id
                  ORDER BY wanted.place",
                 jobs::COLUMNS
             ),
             &[&ids],
         )
         .await?;
-    let executions = executions::of_jobs(work, ids).await?;
-    let mut paths: HashMap<i64, CollectionPath> = HashMap::new();
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {
-        let job = jobs::read(row)?;
-        let path = match paths.get(&job.collection_id) {
-            Some(path) => path.clone(),
-            None => {
-                let document = row.try_get(jobs::WIDTH + 1)?;
-                let collection: Collection = from_json(document, "collections.document", job.collection_id)?;
-                paths.insert(job.collection_id, collection.path.clone());
-                collection.path
-            }
-        };
-        let held = executions.get(&job.id).map_or(&[][..], Vec::as_slice);
-        found.push(jobs::stored(work, job, held, row.try_get(jobs::WIDTH)?, path)?);
+        found.push((jobs::read(row)?, row.try_get::<_, Option<&str>>(jobs::WIDTH)?));
     }
-    Ok(found)
+    let places: HashSet<i64> = found.iter().map(|(job, _)| job.collection_id).collect();
+    let places: Vec<i64> = places.into_iter().collect();
+    let (executions, paths) =
+        tokio::try_join!(executions::of_jobs(work, ids), collections::paths(work, &places))?;
+    let mut records = Vec::with_capacity(found.len());
+    for (job, definition) in found {
+        let held = executions.get(&job.id).map_or(&[][..], Vec::as_slice);
+        // Its collection was deleted at this moment, and it was too.
+        let Some(path) = paths.get(&job.collection_id).cloned() else { continue };
+        let job = jobs::seen(work, job, held);
+        records.push(job.record(definition, &work.shared.numbers.unreadable, path));
+    }
+    Ok(records)
 }

@@ -16,15 +16,15 @@ use model::transition::{self, Then};
 use model::{Execution, JobState};
 use tokio_postgres::Row;
 
-use super::columns::{code, coded, instant_or_none};
+use super::columns::{code, instant_or_none};
 use super::fault::{Fault, Outcome};
 use super::tickets::AtHand;
 use super::work::Work;
 use super::{definitions, executions, jobs};
-use crate::codec::ticks;
+use crate::codec::{Coded as _, ticks};
 use crate::decisions::{self, Gain, Settled};
 use crate::rows::{ExecutionRow, JobRow};
-use crate::{Attempted, Settlement, seal};
+use crate::{Attempted, Settlement};
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Settlement>> {
@@ -346,16 +346,17 @@ fn decide(
     if job.deleted {
         return Ok(decisions::settle_deleted(row, attempt, patience));
     }
-    match own {
-        // What follows from an attempt does not depend on secrets: they stay sealed.
-        Some(text) => {
-            let own = seal::closed(&text)
-                .map_err(|fault| Fault::unreadable("executions.definition", row.id, fault))?;
-            Ok(decisions::settle(job, row, &own, default_retry, attempt, patience))
-        }
-        None => texts.with(work, job, |known| {
-            decisions::settle(job, row, &known.job.definition, default_retry, attempt, patience)
-        }),
+    let settle =
+        |text: Option<&str>| decisions::settle_stored(job, row, text, default_retry, attempt, patience);
+    if let Some(own) = own {
+        return Ok(settle(Some(&own)));
+    }
+    let known = texts.with(work, job, |known| {
+        decisions::settle(job, row, &known.job.definition, default_retry, attempt, patience)
+    });
+    match known {
+        Err(Fault::Unreadable(_)) => Ok(settle(texts.text(job.id))),
+        other => other,
     }
 }
 
@@ -374,7 +375,8 @@ impl Standing {
         let id = row.try_get(0)?;
         Ok(Self {
             id,
-            state: coded(row, 1, id)?,
+            // A state of a newer version is not for this one to end.
+            state: JobState::from_code(row.try_get::<_, i16>(1)?.into(), id).unwrap_or(JobState::Disabled),
             next_at: instant_or_none(row, 2)?,
             last_faulted: row.try_get(3)?,
             history_total: row.try_get(4)?,

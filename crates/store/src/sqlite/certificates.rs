@@ -1,12 +1,13 @@
 //! The client certificates of jobs: which expire next.
 
-use model::{Collection, Definition};
+use model::Definition;
 use rusqlite::{Connection, params};
 
+use super::collections;
 use super::columns::instant_of;
 use super::fault::Outcome;
 use crate::StoredCertificate;
-use crate::codec::{from_json, ticks};
+use crate::codec::ticks;
 use crate::rows::certificates_of;
 
 /// Lists the certificates of a job's definition in place of those that were listed.
@@ -42,23 +43,21 @@ pub(super) fn list(db: &Connection, job: i64, definition: &Definition) -> Outcom
 /// See [`Store::certificates`](crate::Store::certificates).
 pub(super) fn certificates(db: &Connection, top: u32) -> Outcome<Vec<StoredCertificate>> {
     let mut statement = db.prepare_cached(
-        "SELECT j.name, c.id, c.document, l.expires_at, l.subject, l.thumbprint
+        "SELECT j.name, j.collection_id, l.expires_at, l.subject, l.thumbprint
          FROM (SELECT * FROM certificates INDEXED BY certificates_by_end
                ORDER BY expires_at, job_id, depth LIMIT ?1) l
          JOIN jobs j ON j.id = l.job_id
-         JOIN collections c ON c.id = j.collection_id
          ORDER BY l.expires_at, l.job_id, l.depth",
     )?;
     let mut rows = statement.query(params![top])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let (id, document): (i64, String) = (row.get(1)?, row.get(2)?);
         found.push(StoredCertificate {
-            collection: from_json::<Collection>(&document, "collections.document", id)?.path,
+            collection: collections::path_of(db, row.get(1)?)?,
             job: row.get(0)?,
-            expiration: instant_of(row, 3)?,
-            subject: row.get(4)?,
-            thumbprint: row.get(5)?,
+            expiration: instant_of(row, 2)?,
+            subject: row.get(3)?,
+            thumbprint: row.get(4)?,
         });
     }
     Ok(found)

@@ -147,9 +147,13 @@ fn update(
         row.state.is_final().then(|| ticks(write.now)),
     ])?;
     let sealed = work.sealer.keyring().seal(&write.definition, JobId(row.id))?;
-    db.prepare_cached("UPDATE definitions SET definition = ?2, sealed_by = ?3 WHERE job_id = ?1")?
-        .execute(params![row.id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
+    db.prepare_cached(
+        "INSERT INTO definitions (job_id, definition, sealed_by) VALUES (?1, ?2, ?3)
+         ON CONFLICT (job_id) DO UPDATE SET definition = excluded.definition, sealed_by = excluded.sealed_by",
+    )?
+    .execute(params![row.id, sealed.text, sealed.key.as_ref().map(KeyId::as_str)])?;
     certificates::replace(db, row.id, &write.definition)?;
+    work.unreadable.forget(row.id);
     work.ring |= due_at.is_some();
     let left = if resting { Vec::new() } else { executions::of_job(db, row.id)? };
     Ok(Written::Done(row.written(&left, |execution| work.tickets.is_begun(execution), write)?))
@@ -166,7 +170,9 @@ fn carry_over<'e>(
     let mut definition = None;
     for execution in executions {
         let id = execution.id;
-        match decisions::carry_over(row, execution, write, || work.tickets.take_back(id)) {
+        let is_readable =
+            !decisions::waits_for_retry(execution, write) || can_be_repeated(work, row, execution)?;
+        match decisions::carry_over(row, execution, write, is_readable, || work.tickets.take_back(id)) {
             Carried::OnAsItBegan => {
                 let stored = match &mut definition {
                     Some(stored) => stored,
@@ -190,6 +196,18 @@ fn carry_over<'e>(
     Ok(())
 }
 
+/// Whether the definition that an execution began with can be read.
+fn can_be_repeated(work: &mut Work<'_>, row: &JobRow, execution: &ExecutionRow) -> Outcome<bool> {
+    if executions::own_definition(work.db, execution.id)?.is_some() {
+        return Ok(true);
+    }
+    match definitions::load(work.known, work.db, (work.sealer, work.unreadable), row) {
+        Ok(_) => Ok(true),
+        Err(Fault::Unreadable(_)) => Ok(false),
+        Err(fault) => Err(fault),
+    }
+}
+
 /// Enters an execution in the ledger that nobody will carry out.
 fn give_up(work: &mut Work<'_>, row: &JobRow, id: i64, entry: &LedgerEntry) -> Outcome<()> {
     ledger::insert(work, &[(row.collection_id, entry.clone())])?;
@@ -206,9 +224,9 @@ pub(super) fn enter_overtaken(
     if !decisions::may_be_overtaken(&row, now) {
         return Ok(());
     }
-    let known = match definitions::load(work.known, work.db, work.sealer, &row) {
+    let known = match definitions::load(work.known, work.db, (work.sealer, work.unreadable), &row) {
         Err(Fault::Unreadable(why)) => {
-            // Whoever deletes or replaces such a job helps; what was due of it nobody can tell.
+            // Deleting or replacing the job repairs it; what was due of it cannot be known.
             tracing::error!(job = %row.name, why, "what was due of a job is not entered: its definition is unreadable");
             return Ok(());
         }
@@ -268,6 +286,7 @@ pub(super) fn delete_job(
 pub(super) fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcome<()> {
     let (db, id, collection) = (work.db, row.id, row.collection_id);
     work.at_hand.forget_job(id);
+    work.unreadable.forget(id);
     abandon_all(work, row.clone(), now)?;
     enter_overtaken(work, row, Reason::JobDeleted, now)?;
     // The history goes in the background, a little at a time.

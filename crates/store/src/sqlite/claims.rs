@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use model::transition::{self, Busy};
 use model::{Execution, Overlap};
 use rusqlite::{CachedStatement, Connection, params};
@@ -16,6 +16,9 @@ use crate::codec::{Coded, instant, open_definition, ticks};
 use crate::decisions::{self, Soonest};
 use crate::rows::{ExecutionRow, JobRow};
 use crate::{Claim, Claimed, ClaimedJob, ExecutionId};
+
+/// How long a job is left alone that cannot be read.
+const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// See [`Store::claim_due`](crate::Store::claim_due).
 pub(super) fn claim_due(
@@ -98,21 +101,19 @@ fn claim_waiting(
             continue;
         }
         let claimed_job = match own {
-            None => {
-                definitions::load(work.known, work.db, work.sealer, &job).map(|known| known.claimed.clone())
-            }
+            None => definitions::load(work.known, work.db, (work.sealer, work.unreadable), &job)
+                .map(|known| known.claimed.clone()),
             Some(text) => open_definition(&keyring, &text, "executions.definition", job.id)
                 .map_err(Fault::from)
                 .and_then(|definition| definitions::claimed_job(work.db, &job, definition)),
         };
         let claimed_job = match claimed_job {
             Err(Fault::Unreadable(why)) => {
-                tracing::error!(job = %job.name, why, "an execution is set aside: its definition is unreadable");
-                // It stays accounted for, and does not keep others waiting.
+                work.unreadable.note(&job, &why);
+                // It stays accounted for, does not keep others waiting, and is looked at again.
                 work.db
-                    .prepare_cached("UPDATE executions SET wake_at = NULL WHERE id = ?1")?
-                    .execute(params![id])?;
-                work.at_hand.note_queued();
+                    .prepare_cached("UPDATE executions SET wake_at = ?2 WHERE id = ?1")?
+                    .execute(params![id, ticks(look_again_at(until))])?;
                 continue;
             }
             other => other?,
@@ -202,10 +203,10 @@ fn advance(
 ) -> Outcome<()> {
     let now = harvest.now;
     work.at_hand.forget_job(row.id);
-    let known = match definitions::load(work.known, work.db, work.sealer, &row) {
+    let known = match definitions::load(work.known, work.db, (work.sealer, work.unreadable), &row) {
         Err(Fault::Unreadable(why)) => {
-            tracing::error!(job = %row.name, why, "a job is set aside: its definition is unreadable");
-            return set_due(work.db, row.id, None);
+            work.unreadable.note(&row, &why);
+            return set_due(work.db, row.id, Some(look_again_at(harvest.until)));
         }
         other => other?,
     };
@@ -216,7 +217,7 @@ fn advance(
             executions::left(work.db, row.id)?
         }
     };
-    let known = definitions::load(work.known, work.db, work.sealer, &row)?;
+    let known = definitions::load(work.known, work.db, (work.sealer, work.unreadable), &row)?;
     let due = transition::due(&known.job, row.collection.resumed_at, busy, now, &work.settings.patience);
     if (due.next_number, due.next_at) == (row.next_number, row.next_at) {
         tracing::error!(job = %row.name, "a job is set aside: it is due, and nothing follows from it");
@@ -270,6 +271,11 @@ fn come_to_rest(work: &mut Work<'_>, row: &JobRow, now: Timestamp) -> Outcome<()
         .prepare_cached("UPDATE jobs SET state = ?2, ended_at = ?3, revision = ?4 WHERE id = ?1")?
         .execute(params![row.id, at_rest.code(), ticks(now), revision])?;
     Ok(())
+}
+
+/// When a claim looks again at what cannot be read: another version, other keys or other zones may read it by then.
+fn look_again_at(until: Timestamp) -> Timestamp {
+    until.checked_add(LOOK_AGAIN).unwrap_or(Timestamp::MAX)
 }
 
 fn set_due(db: &Connection, job: i64, due_at: Option<Timestamp>) -> Outcome<()> {

@@ -7,7 +7,7 @@ use super::fault::Outcome;
 use super::sight::Columns;
 use super::writer::Work;
 use super::{changes, groups, jobs};
-use crate::codec::{Coded, from_json, key, ticks, to_json};
+use crate::codec::{self, Coded, key, ticks, to_json};
 use crate::rows::JobRow;
 use crate::{CollectionWrite, Deleted, Expected, Page, Revision, StoredCollection, Written};
 
@@ -28,13 +28,28 @@ pub(super) fn collection(db: &Connection, path: &CollectionPath) -> Outcome<Opti
 
 /// A collection by its number.
 pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<StoredCollection> {
-    let mut statement = db.prepare_cached("SELECT document, revision FROM collections WHERE id = ?1")?;
-    let (document, revision): (String, i64) =
-        statement.query_row(params![id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(StoredCollection {
-        collection: from_json(&document, "collections.document", id)?,
-        revision: Revision(revision),
-    })
+    let mut statement = db.prepare_cached(
+        "SELECT document, subscription_key, group_key, name_key, enabled, revision FROM collections WHERE id = ?1",
+    )?;
+    Ok(statement.query_row(params![id], |row| {
+        let keys = CollectionPath { subscription: row.get(1)?, group: row.get(2)?, name: row.get(3)? };
+        let document: String = row.get(0)?;
+        let (collection, unreadable) = codec::collection(id, &document, keys, row.get(4)?);
+        Ok(StoredCollection { collection, revision: Revision(row.get(5)?), unreadable })
+    })?)
+}
+
+/// The path of a collection, in the case it was created with. Where its document cannot be read, the row still says how
+/// it is found.
+pub(super) fn path_of(db: &Connection, id: i64) -> Outcome<CollectionPath> {
+    let mut statement = db.prepare_cached(
+        "SELECT document, subscription_key, group_key, name_key FROM collections WHERE id = ?1",
+    )?;
+    let (document, keys) = statement.query_row(params![id], |row| {
+        let path = CollectionPath { subscription: row.get(1)?, group: row.get(2)?, name: row.get(3)? };
+        Ok((row.get::<_, String>(0)?, path))
+    })?;
+    Ok(codec::path_of(&document, keys))
 }
 
 /// See [`Store::collections`](crate::Store::collections).
@@ -103,7 +118,9 @@ pub(super) fn put(work: &mut Work<'_>, write: CollectionWrite) -> Outcome<Writte
         ])?;
         return Ok(Written::Done(Revision(revision)));
     };
-    collection.path = before.collection.path;
+    if before.unreadable.is_none() {
+        collection.path = before.collection.path;
+    }
     // Rows of jobs are kept with what they need of the collection.
     work.at_hand.clear();
     db.prepare_cached(

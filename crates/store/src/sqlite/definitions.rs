@@ -10,17 +10,20 @@ use crate::ClaimedJob;
 use crate::known::{Known, KnownJobs};
 use crate::rows::JobRow;
 use crate::seal::Sealer;
+use crate::unreadable::UnreadableJobs;
 
 /// The job of a row, read only where it is not known.
 pub(super) fn load<'k>(
     known: &'k mut KnownJobs,
     db: &Connection,
-    sealer: &Sealer,
+    (sealer, unreadable): (&Sealer, &UnreadableJobs),
     row: &JobRow,
 ) -> Outcome<&'k Known> {
     if known.find(row).is_none() {
         let (stored, collection) = (stored_text(db, row.id)?, collection(db, row)?);
-        return Ok(known.learn(row, &sealer.keyring(), &stored.text, &collection)?);
+        let learned = known.learn(row, &sealer.keyring(), &stored.text, &collection)?;
+        unreadable.forget(row.id);
+        return Ok(learned);
     }
     known.find(row).ok_or_else(|| Fault::unreadable("the cache", row.id, "it is gone"))
 }
@@ -41,6 +44,12 @@ pub(super) fn stored_text(db: &Connection, job: i64) -> Outcome<StoredText> {
         .query_row(params![job], |row| Ok(StoredText { text: row.get(0)?, sealed_by: row.get(1)? }))
         .optional()?;
     stored.ok_or_else(|| Fault::unreadable("definitions", job, "there is none"))
+}
+
+/// A job's definition, sealed, where there is one.
+pub(super) fn text(db: &Connection, job: i64) -> Outcome<Option<String>> {
+    let mut statement = db.prepare_cached("SELECT definition FROM definitions WHERE job_id = ?1")?;
+    Ok(statement.query_row(params![job], |row| row.get(0)).optional()?)
 }
 
 /// What executions of a job need that run a definition of their own.

@@ -7,14 +7,14 @@
 use std::ops::RangeFrom;
 
 use model::transition::Busy;
-use model::{Cause, Execution, Timestamp};
+use model::{Execution, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::columns::{instant_of, instant_or_none, uuid_of};
 use super::fault::Outcome;
 use super::many::{Cell, Insert, insert};
 use super::writer::Work;
-use crate::codec::{Coded, instant, ticks};
+use crate::codec::{self, Coded, instant, ticks};
 use crate::rows::ExecutionRow;
 
 /// The columns that [`read`] reads, from `executions e`.
@@ -34,7 +34,7 @@ pub(super) fn read(row: &Row<'_>, from: usize) -> Outcome<ExecutionRow> {
         tag: uuid_of(row, from + 3)?,
         number: row.get(from + 4)?,
         due_at: instant_of(row, from + 5)?,
-        cause: Cause::from_code(row.get(from + 6)?, id)?,
+        cause: codec::cause(row.get(from + 6)?),
         ahead: row.get(from + 7)?,
         depth: row.get(from + 8)?,
         attempt: row.get(from + 9)?,

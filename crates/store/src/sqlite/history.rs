@@ -9,7 +9,7 @@ use super::filing::{Kind, Listed};
 use super::many::{Cell, Insert, insert};
 use super::writer::Work;
 use super::{collections, jobs};
-use crate::codec::{Coded, ticks};
+use crate::codec::{Coded, known, ticks};
 use crate::{HistoryQuery, Page, StoredHistory};
 
 /// An entry that is to be written.
@@ -66,12 +66,13 @@ pub(super) fn history(
     let Some(collection) = collections::find(db, path)? else { return Ok(None) };
     let Some(job) = jobs::find(db, collection, name)? else { return Ok(None) };
     // A job has about a thousand entries at the most, so the filters may look at all of them.
+    let is_known = known::<HistoryStatus>("h.status");
     let part = |part: &str| {
         format!(
             "SELECT h.serial, h.started_at, h.ended_at, h.expected_at, h.depth, h.status, h.retry_count, \
              h.repeat_count, h.message
              FROM {part}
-               AND h.started_at BETWEEN ?2 AND ?3
+               AND h.started_at BETWEEN ?2 AND ?3 AND {is_known}
                AND h.ended_at BETWEEN ?4 AND ?5
                AND (?6 IS NULL OR h.status = ?6)
                AND (?7 IS NULL OR (h.depth > 0) = ?7)"

@@ -5,8 +5,8 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::fault::Outcome;
-use super::{connection, migrations, moves, opening};
-use crate::Result;
+use super::{collections, connection, jobs, migrations, moves, opening};
+use crate::{Keyring, Result, UnreadableJob};
 
 /// What a look at a file of a [`SqliteStore`](crate::SqliteStore) finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,37 @@ fn look(path: &Path) -> Outcome<Inspection> {
         copied_at,
         faults,
     })
+}
+
+/// The jobs in a file that cannot be read as they are stored. Without keys, secrets are not opened. `None` where the file is
+/// of an earlier version: opening it brings it up to date first.
+pub fn unreadable_jobs(path: &Path, keyring: Option<&Keyring>) -> Result<Option<Vec<UnreadableJob>>> {
+    look_at_jobs(path, keyring).map_err(|fault| fault.tell(path))
+}
+
+fn look_at_jobs(path: &Path, keyring: Option<&Keyring>) -> Outcome<Option<Vec<UnreadableJob>>> {
+    let db = connection::reader(path)?;
+    if migrations::version(&db)? != migrations::newest() {
+        return Ok(None);
+    }
+    let mut statement = db.prepare(&format!(
+        "SELECT {}, d.definition FROM jobs j
+         JOIN collections c ON c.id = j.collection_id
+         LEFT JOIN definitions d ON d.job_id = j.id
+         WHERE j.deleted_at IS NULL ORDER BY j.id",
+        jobs::COLUMNS
+    ))?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let definition: Option<String> = row.get(jobs::WIDTH)?;
+        let row = jobs::read(row)?;
+        if let Some(why) = row.fault(definition.as_deref(), keyring) {
+            let collection = collections::path_of(&db, row.collection_id)?;
+            found.push(UnreadableJob { collection, name: row.name, why });
+        }
+    }
+    Ok(Some(found))
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Jobs: rows and pages.
 
-use model::{Collection, CollectionPath, Counters, JobState};
+use model::{CollectionPath, Counters, JobState, Plan};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::columns::{instant_or_none, uuid_of};
 use super::fault::Outcome;
 use super::writer::Shared;
 use super::{collections, definitions, executions};
-use crate::codec::{self, Coded, from_json, key};
-use crate::rows::{CollectionGist, JobRow};
-use crate::{Page, StoredJob};
+use crate::codec::{self, Coded, key};
+use crate::rows::{CollectionGist, JobRow, or_idle};
+use crate::{FoundJob, JobRecord, Page};
 
 /// The columns that [`read`] reads, from `jobs j JOIN collections c`.
 pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state, j.executions, j.failures, \
@@ -24,12 +24,15 @@ pub(super) const WIDTH: usize = 21;
 pub(super) fn read(row: &Row<'_>) -> Outcome<JobRow> {
     let id = row.get(0)?;
     let plan = row.get_ref(18)?.as_str().unwrap_or_default();
+    let mut fault = None;
+    let state = or_idle(JobState::from_code(row.get(4)?, id), JobState::Disabled, &mut fault);
+    let plan = or_idle(codec::plan(plan, id), Plan::Free, &mut fault);
     Ok(JobRow {
         id,
         collection_id: row.get(1)?,
         name: row.get(2)?,
         seed: uuid_of(row, 3)?,
-        state: JobState::from_code(row.get(4)?, id)?,
+        state,
         counters: Counters {
             executions: row.get(5)?,
             failures: row.get(6)?,
@@ -46,10 +49,11 @@ pub(super) fn read(row: &Row<'_>) -> Outcome<JobRow> {
         collection: CollectionGist {
             revision: row.get(16)?,
             enabled: row.get(17)?,
-            plan: codec::plan(plan, id)?,
+            plan,
             resumed_at: instant_or_none(row, 19)?,
         },
         deleted: row.get(20)?,
+        fault,
     })
 }
 
@@ -83,41 +87,78 @@ pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<Option<JobRow>> {
     rows.next()?.map(read).transpose()
 }
 
-/// See [`Store::job`](crate::Store::job).
-pub(super) fn job(
+/// See [`Store::record`](crate::Store::record).
+pub(super) fn record(
     db: &Connection,
     shared: &Shared,
     path: &CollectionPath,
     name: &str,
-) -> Outcome<Option<StoredJob>> {
+) -> Outcome<Option<JobRecord>> {
     let Some((id, path)) = living_path(db, path)? else { return Ok(None) };
-    job_of(db, shared, id, path, name)
+    let Some(row) = find(db, id, name)? else { return Ok(None) };
+    let text = definitions::text(db, row.id)?;
+    Ok(Some(seen(db, shared, row)?.record(text.as_deref(), &shared.numbers.unreadable, path)))
 }
 
 /// A job of a collection whose number is known, and whose path is in the case it was created with.
 pub(super) fn job_of(
     db: &Connection,
-    Shared { tickets, sealer, .. }: &Shared,
+    shared: &Shared,
     collection: i64,
     path: CollectionPath,
     name: &str,
-) -> Outcome<Option<StoredJob>> {
+) -> Outcome<Option<FoundJob>> {
     let Some(row) = find(db, collection, name)? else { return Ok(None) };
+    let text = definitions::text(db, row.id)?;
+    let keyring = shared.sealer.keyring();
+    let row = seen(db, shared, row)?;
+    Ok(Some(row.found(text.as_deref(), &keyring, &shared.numbers.unreadable, path)))
+}
+
+/// The row of a job as callers see it.
+pub(super) fn seen(db: &Connection, shared: &Shared, row: JobRow) -> Outcome<JobRow> {
     let executions = executions::of_job(db, row.id)?;
-    let definition = definitions::stored_text(db, row.id)?.text;
-    let is_begun = |execution: &_| tickets.is_begun(execution);
-    Ok(Some(row.stored(&executions, is_begun, &definition, &sealer.keyring(), path)?))
+    Ok(row.seen(&executions, |execution| shared.tickets.is_begun(execution)))
 }
 
 /// See [`Store::jobs`](crate::Store::jobs).
 pub(super) fn jobs(
     db: &Connection,
-    Shared { tickets, sealer, .. }: &Shared,
+    shared: &Shared,
     path: &CollectionPath,
     state: Option<JobState>,
     page: Page,
-) -> Outcome<Option<Vec<StoredJob>>> {
+) -> Outcome<Option<Vec<JobRecord>>> {
     let Some((id, path)) = living_path(db, path)? else { return Ok(None) };
+    let mut jobs = Vec::new();
+    each(db, id, state, page, |row, definition| {
+        let row = seen(db, shared, row)?;
+        jobs.push(row.record(definition, &shared.numbers.unreadable, path.clone()));
+        Ok(())
+    })?;
+    Ok(Some(jobs))
+}
+
+/// See [`Store::all_jobs`](crate::Store::all_jobs).
+pub(super) fn all_jobs(db: &Connection, shared: &Shared, path: &CollectionPath) -> Outcome<Vec<FoundJob>> {
+    let Some((id, path)) = living_path(db, path)? else { return Ok(Vec::new()) };
+    let mut jobs = Vec::new();
+    each(db, id, None, Page { skip: 0, top: u32::MAX }, |row, definition| {
+        let (row, keyring) = (seen(db, shared, row)?, shared.sealer.keyring());
+        jobs.push(row.found(definition, &keyring, &shared.numbers.unreadable, path.clone()));
+        Ok(())
+    })?;
+    Ok(jobs)
+}
+
+/// The rows of a page of a collection's jobs, each with its definition.
+fn each(
+    db: &Connection,
+    collection: i64,
+    state: Option<JobState>,
+    page: Page,
+    mut visit: impl FnMut(JobRow, Option<&str>) -> Outcome<()>,
+) -> Outcome<()> {
     // What is left out is left out of an index that has all it takes, so that the last page of many comes quickly too.
     let filter = if state.is_some() { "AND state = ?4" } else { "AND ?4 IS NULL" };
     let mut statement = db.prepare_cached(&format!(
@@ -126,36 +167,46 @@ pub(super) fn jobs(
                ORDER BY name_key LIMIT ?2 OFFSET ?3) page
          JOIN jobs j ON j.id = page.id
          JOIN collections c ON c.id = j.collection_id
-         JOIN definitions d ON d.job_id = j.id
+         LEFT JOIN definitions d ON d.job_id = j.id
          ORDER BY j.name_key"
     ))?;
     let skip = i64::try_from(page.skip).unwrap_or(i64::MAX);
-    let mut rows = statement.query(params![id, page.top, skip, state.map(Coded::code)])?;
-    let mut jobs = Vec::new();
+    let mut rows = statement.query(params![collection, page.top, skip, state.map(Coded::code)])?;
     while let Some(row) = rows.next()? {
-        let definition: String = row.get(WIDTH)?;
-        let row = read(row)?;
-        let executions = executions::of_job(db, row.id)?;
-        let is_begun = |execution: &_| tickets.is_begun(execution);
-        jobs.push(row.stored(&executions, is_begun, &definition, &sealer.keyring(), path.clone())?);
+        visit(read(row)?, row.get_ref(WIDTH)?.as_str_or_null().unwrap_or_default())?;
     }
-    Ok(Some(jobs))
+    Ok(())
 }
 
-/// See [`Store::all_jobs`](crate::Store::all_jobs).
-pub(super) fn all_jobs(db: &Connection, shared: &Shared, path: &CollectionPath) -> Outcome<Vec<StoredJob>> {
-    let all = Page { skip: 0, top: u32::MAX };
-    Ok(jobs(db, shared, path, None, all)?.unwrap_or_default())
+/// See [`Store::look_through`](crate::Store::look_through).
+pub(super) fn look_through(db: &Connection, shared: &Shared, after: i64, most: u32) -> Outcome<Option<i64>> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {COLUMNS}, d.definition
+         FROM jobs j
+         JOIN collections c ON c.id = j.collection_id
+         LEFT JOIN definitions d ON d.job_id = j.id
+         WHERE j.id > ?1 AND j.deleted_at IS NULL ORDER BY j.id LIMIT ?2"
+    ))?;
+    let (keyring, unreadable) = (shared.sealer.keyring(), &shared.numbers.unreadable);
+    let mut rows = statement.query(params![after, most])?;
+    let (mut seen, mut last) = (0, after);
+    while let Some(row) = rows.next()? {
+        let definition = row.get_ref(WIDTH)?.as_str_or_null().unwrap_or_default();
+        let row = read(row)?;
+        (seen, last) = (seen + 1, row.id);
+        row.look(definition, &keyring, unreadable);
+    }
+    if seen < most {
+        unreadable.end_pass();
+        return Ok(None);
+    }
+    Ok(Some(last))
 }
 
 /// A living collection's number, and its path in the case it was created with.
 fn living_path(db: &Connection, path: &CollectionPath) -> Outcome<Option<(i64, CollectionPath)>> {
     let Some(id) = collections::find(db, path)? else { return Ok(None) };
-    let mut statement = db.prepare_cached("SELECT document FROM collections WHERE id = ?1")?;
-    let document: Option<String> = statement.query_row(params![id], |row| row.get(0)).optional()?;
-    let Some(document) = document else { return Ok(None) };
-    let collection: Collection = from_json(&document, "collections.document", id)?;
-    Ok(Some((id, collection.path)))
+    Ok(Some((id, collections::path_of(db, id)?)))
 }
 
 /// The collection of a job that is deleted.

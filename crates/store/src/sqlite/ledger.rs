@@ -5,17 +5,18 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use model::{Cause, Collection, CollectionPath, Fate, JobId, LedgerEntry, Reason, Uuid};
+use model::{Cause, CollectionPath, Fate, JobId, LedgerEntry, Reason, Uuid};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
+use super::collections;
 use super::columns::{instant_of, instant_or_none};
 use super::fault::{Fault, Outcome};
 use super::filing::{Kind, Listed};
 use super::many::{Cell, Insert, insert};
 use super::sight::Columns;
 use super::writer::Work;
-use crate::codec::{Coded, from_json, key, ticks};
+use crate::codec::{Coded, key, known, ticks};
 use crate::walks::{self, Scope, Walk};
 use crate::{LedgerQuery, StoredLedger};
 
@@ -160,11 +161,13 @@ impl Way {
         };
         let mut sql = format!(
             "SELECT l.serial, l.job_id, l.due_at, l.due_until, l.occurrences, l.number, l.cause, l.fate, l.reason, \
-             l.started_at, l.ended_at, l.tag, j.name, c.id, c.document
+             l.started_at, l.ended_at, l.tag, j.name, c.id
              FROM {from}
              CROSS JOIN jobs j ON j.id = l.job_id
              CROSS JOIN collections c ON c.id = l.collection_id
-             WHERE {at} BETWEEN ? AND ?"
+             WHERE {at} BETWEEN ? AND ? AND {} AND {}",
+            known::<Fate>("l.fate"),
+            known::<Cause>("l.cause")
         );
         let latest = query.before.map(|(due_at, _)| ticks(due_at));
         let to = query.due.to.map(ticks);
@@ -228,10 +231,7 @@ impl Way {
             let collection: i64 = row.get(13)?;
             let path = match last.take().filter(|(id, _)| *id == collection) {
                 Some((_, path)) => path,
-                None => {
-                    let document: String = row.get(14)?;
-                    from_json::<Collection>(&document, "collections.document", collection)?.path
-                }
+                None => collections::path_of(db, collection)?,
             };
             found.push(read(row, path.clone())?);
             last = Some((collection, path));
@@ -256,7 +256,7 @@ fn read(row: &Row<'_>, collection: CollectionPath) -> Outcome<StoredLedger> {
             number: row.get(5)?,
             cause: Cause::from_code(row.get(6)?, serial)?,
             fate: Fate::from_code(row.get(7)?, serial)?,
-            reason: reason.map(|reason| Reason::from_code(reason, serial)).transpose()?,
+            reason: reason.and_then(|reason| Reason::from_code(reason, serial).ok()),
             started_at,
             ended_at: instant_of(row, 10)?,
             tag: row.get::<_, Option<[u8; 16]>>(11)?.map(Uuid::from_bytes),

@@ -66,7 +66,7 @@ mod wal;
 mod witness;
 mod writer;
 
-pub use inspect::{Inspection, inspect};
+pub use inspect::{Inspection, inspect, unreadable_jobs};
 pub(crate) use moves::{Mark, Moved};
 pub use opening::{SqliteFile, examine_unused};
 pub use restore::{Restored, restore};
@@ -90,10 +90,11 @@ use self::writer::{Shared, Writer};
 use crate::register::{Behalf, Made};
 use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
-    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
-    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result,
-    Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate,
-    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, Error, ExecutionId, FoundJob,
+    FoundJobs, GroupWrite, HistoryQuery, JobQuery, JobRecord, JobStates, JobWrite, KeyUse, LedgerQuery, Node,
+    Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers,
+    StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
+    Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -313,16 +314,20 @@ impl Store for SqliteStore {
         self.delete(scope, move |work| collections::delete(work, &path, expected, now)).await
     }
 
-    async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
+    async fn record(&self, collection: &CollectionPath, name: &str) -> Result<Option<JobRecord>> {
         let (path, name) = (collection.clone(), name.to_owned());
-        self.readers.run(move |db, shared| jobs::job(db, shared, &path, &name)).await
+        self.readers.run(move |db, shared| jobs::record(db, shared, &path, &name)).await
+    }
+
+    async fn look_through(&self, after: i64, most: u32) -> Result<Option<i64>> {
+        self.readers.run(move |db, shared| jobs::look_through(db, shared, after, most)).await
     }
 
     async fn job_in_collection(
         &self,
         collection: &CollectionPath,
         name: &str,
-    ) -> Result<Option<(StoredCollection, Option<StoredJob>)>> {
+    ) -> Result<Option<(StoredCollection, Option<FoundJob>)>> {
         let (path, name) = (collection.clone(), name.to_owned());
         // One way to a reader and back instead of two.
         self.readers
@@ -340,7 +345,7 @@ impl Store for SqliteStore {
         collection: &CollectionPath,
         state: Option<JobState>,
         page: Page,
-    ) -> Result<Option<Vec<StoredJob>>> {
+    ) -> Result<Option<Vec<JobRecord>>> {
         let path = collection.clone();
         self.readers.run(move |db, shared| jobs::jobs(db, shared, &path, state, page)).await
     }
@@ -352,7 +357,7 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<JobRecord>> {
         let sight = self.behalf.sight.clone();
         self.readers.run(move |db, shared| search::soonest_jobs(db, shared, sight.as_deref(), top)).await
     }
@@ -366,7 +371,7 @@ impl Store for SqliteStore {
         self.readers.run(move |db, _| certificates::certificates(db, top)).await
     }
 
-    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {
+    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<FoundJob>> {
         let path = collection.clone();
         self.readers.run(move |db, shared| jobs::all_jobs(db, shared, &path)).await
     }

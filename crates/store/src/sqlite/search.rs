@@ -6,16 +6,16 @@
 
 use std::collections::HashMap;
 
-use model::{Collection, CollectionPath, JobState};
+use model::{CollectionPath, JobState};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::fault::Outcome;
 use super::sight::Columns;
 use super::writer::Shared;
-use super::{collections, executions, jobs};
-use crate::codec::{Coded, from_json, key};
-use crate::{Census, FoundJobs, JobQuery, JobSort, JobStates, Page, StoredJob};
+use super::{collections, jobs};
+use crate::codec::{Coded, key};
+use crate::{Census, FoundJobs, JobQuery, JobRecord, JobSort, JobStates, Page};
 
 /// See [`Store::find_jobs`](crate::Store::find_jobs).
 pub(super) fn find_jobs(
@@ -56,12 +56,12 @@ pub(super) fn soonest_jobs(
     shared: &Shared,
     sight: Option<&str>,
     top: u32,
-) -> Outcome<Vec<StoredJob>> {
+) -> Outcome<Vec<JobRecord>> {
     if sight.is_some() {
         // No index knows who sees what.
         let query = JobQuery { sort: JobSort::Next, state: Some(JobState::Enabled), ..JobQuery::default() };
         let mut jobs = find_jobs(db, shared, &query, sight, Page { skip: 0, top })?.jobs;
-        jobs.retain(|stored| stored.next_run().is_some());
+        jobs.retain(|record| record.next_run().is_some());
         return Ok(jobs);
     }
     // Each is the low end of an index; executions that are claimed ahead are as many as are due in a few seconds.
@@ -77,8 +77,8 @@ pub(super) fn soonest_jobs(
     let ids: Vec<i64> =
         statement.query_map(params![top], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let mut jobs = load(db, shared, &ids)?;
-    jobs.retain(|stored| stored.next_run().is_some());
-    jobs.sort_by(|one, other| (one.job.next_at, &one.job.name).cmp(&(other.job.next_at, &other.job.name)));
+    jobs.retain(|record| record.next_run().is_some());
+    jobs.sort_by(|one, other| (one.next_at, &one.name).cmp(&(other.next_at, &other.name)));
     jobs.truncate(top as usize);
     Ok(jobs)
 }
@@ -98,7 +98,10 @@ pub(super) fn job_states(db: &Connection, sight: Option<&str>) -> Outcome<JobSta
     let mut states = JobStates::default();
     let mut rows = statement.query(params_from_iter(sight))?;
     while let Some(row) = rows.next()? {
-        states.note(JobState::from_code(row.get(0)?, 0)?, row.get(1)?);
+        // A state that a newer version wrote is none of those that are counted.
+        if let Ok(state) = JobState::from_code(row.get(0)?, 0) {
+            states.note(state, row.get(1)?);
+        }
     }
     Ok(states)
 }
@@ -220,11 +223,11 @@ impl Filter {
 }
 
 /// Jobs by their numbers, in the same order.
-fn load(db: &Connection, shared: &Shared, ids: &[i64]) -> Outcome<Vec<StoredJob>> {
+fn load(db: &Connection, shared: &Shared, ids: &[i64]) -> Outcome<Vec<JobRecord>> {
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {}, d.definition, c.document FROM jobs j
+        "SELECT {}, d.definition FROM jobs j
          JOIN collections c ON c.id = j.collection_id
-         JOIN definitions d ON d.job_id = j.id
+         LEFT JOIN definitions d ON d.job_id = j.id
          WHERE j.id = ?1",
         jobs::COLUMNS
     ))?;
@@ -233,20 +236,18 @@ fn load(db: &Connection, shared: &Shared, ids: &[i64]) -> Outcome<Vec<StoredJob>
     for id in ids {
         let mut rows = statement.query(params![id])?;
         let Some(row) = rows.next()? else { continue };
-        let definition: String = row.get(jobs::WIDTH)?;
-        let document: String = row.get(jobs::WIDTH + 1)?;
+        let definition: Option<String> = row.get(jobs::WIDTH)?;
         let row = jobs::read(row)?;
         let path = match paths.get(&row.collection_id) {
             Some(path) => path.clone(),
             None => {
-                let collection: Collection = from_json(&document, "collections.document", row.collection_id)?;
-                paths.insert(row.collection_id, collection.path.clone());
-                collection.path
+                let path = collections::path_of(db, row.collection_id)?;
+                paths.insert(row.collection_id, path.clone());
+                path
             }
         };
-        let executions = executions::of_job(db, row.id)?;
-        let is_begun = |execution: &_| shared.tickets.is_begun(execution);
-        found.push(row.stored(&executions, is_begun, &definition, &shared.sealer.keyring(), path)?);
+        let row = jobs::seen(db, shared, row)?;
+        found.push(row.record(definition.as_deref(), &shared.numbers.unreadable, path));
     }
     Ok(found)
 }

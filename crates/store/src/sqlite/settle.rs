@@ -16,7 +16,7 @@ use super::{definitions, executions, history, ledger};
 use crate::codec::{Coded, instant, ticks};
 use crate::decisions::Settled;
 use crate::rows::{ExecutionRow, JobRow};
-use crate::{Attempted, Settlement as Told, decisions, seal};
+use crate::{Attempted, Settlement as Told, decisions};
 
 /// See [`Store::settle`](crate::Store::settle).
 pub(super) fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outcome<Vec<Told>> {
@@ -123,15 +123,19 @@ fn fail(work: &mut Work<'_>, job: &JobRow, execution: &ExecutionRow, attempt: &A
         return Ok(decisions::settle_deleted(execution, attempt, patience));
     }
     let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
-    if let Some(text) = executions::own_definition(work.db, execution.id)? {
-        // What follows does not depend on secrets: they stay sealed.
-        let own = seal::closed(&text)
-            .map_err(|fault| Fault::unreadable("executions.definition", execution.id, fault))?;
-        return Ok(decisions::settle(job, execution, &own, default_retry, attempt, patience));
+    let settle =
+        |text: Option<&str>| decisions::settle_stored(job, execution, text, default_retry, attempt, patience);
+    if let Some(own) = executions::own_definition(work.db, execution.id)? {
+        return Ok(settle(Some(&own)));
     }
-    let known = definitions::load(work.known, work.db, work.sealer, job)?;
-    let definition = &known.job.definition;
-    Ok(decisions::settle(job, execution, definition, default_retry, attempt, patience))
+    match definitions::load(work.known, work.db, (work.sealer, work.unreadable), job) {
+        Ok(known) => {
+            let definition = &known.job.definition;
+            Ok(decisions::settle(job, execution, definition, default_retry, attempt, patience))
+        }
+        Err(Fault::Unreadable(_)) => Ok(settle(definitions::text(work.db, job.id)?.as_deref())),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Writes jobs whose attempts have ended, lets the next of their executions go that waited for these, and ends those that

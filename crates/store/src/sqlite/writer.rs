@@ -30,6 +30,7 @@ use crate::known::KnownJobs;
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::tallies::Tallies;
+use crate::unreadable::UnreadableJobs;
 use crate::{Bell, Error, Result, StoreNumbers};
 
 /// The most changes in one commit: bounds how long the first of them waits.
@@ -48,6 +49,8 @@ pub(super) struct Work<'a> {
     pub(super) tickets: &'a Tickets,
     /// Seals and opens secrets.
     pub(super) sealer: &'a Sealer,
+    /// Jobs that cannot be read as they are stored.
+    pub(super) unreadable: &'a UnreadableJobs,
     /// Definitions that need not be read again.
     pub(super) known: &'a mut KnownJobs,
     /// Rows that need not be read again.
@@ -371,6 +374,7 @@ impl Desk {
             settings: &shared.settings,
             tickets: &shared.tickets,
             sealer: &shared.sealer,
+            unreadable: &shared.numbers.unreadable,
             known,
             at_hand,
             settlement,

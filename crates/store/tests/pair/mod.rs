@@ -96,16 +96,32 @@ impl Store for Pair {
         self.api.job(collection, name).await
     }
 
+    async fn record(&self, collection: &CollectionPath, name: &str) -> Result<Option<JobRecord>> {
+        self.api.record(collection, name).await
+    }
+
+    async fn job_in_collection(
+        &self,
+        collection: &CollectionPath,
+        name: &str,
+    ) -> Result<Option<(StoredCollection, Option<FoundJob>)>> {
+        self.api.job_in_collection(collection, name).await
+    }
+
+    async fn look_through(&self, after: i64, most: u32) -> Result<Option<i64>> {
+        self.api.look_through(after, most).await
+    }
+
     async fn jobs(
         &self,
         collection: &CollectionPath,
         state: Option<JobState>,
         page: Page,
-    ) -> Result<Option<Vec<StoredJob>>> {
+    ) -> Result<Option<Vec<JobRecord>>> {
         self.api.jobs(collection, state, page).await
     }
 
-    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<StoredJob>> {
+    async fn all_jobs(&self, collection: &CollectionPath) -> Result<Vec<FoundJob>> {
         self.api.all_jobs(collection).await
     }
 
@@ -113,7 +129,7 @@ impl Store for Pair {
         self.api.find_jobs(query, page).await
     }
 
-    async fn soonest_jobs(&self, top: u32) -> Result<Vec<StoredJob>> {
+    async fn soonest_jobs(&self, top: u32) -> Result<Vec<JobRecord>> {
         self.api.soonest_jobs(top).await
     }
 

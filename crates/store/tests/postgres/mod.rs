@@ -43,6 +43,18 @@ impl Postgres {
         Some(backend)
     }
 
+    /// The schema.
+    #[allow(dead_code, reason = "not every test names it")]
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// The URL of the server.
+    #[allow(dead_code, reason = "not every test goes there")]
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
     /// Runs SQL on the server, in the schema.
     pub(crate) async fn execute(&self, sql: &str) {
         let (client, connection) =
@@ -172,5 +184,9 @@ async fn apart(client: &tokio_postgres::Client, schema: &str) -> [i64; 2] {
 impl Backend for Postgres {
     async fn open_with(&self, keyring: Keyring, now: Timestamp) -> store::Result<Arc<dyn Store>> {
         Ok(self.node_with("conformance", keyring, Arc::new(Stopped(now))).await?)
+    }
+
+    async fn damage(&self, sql: &str) {
+        self.execute(sql).await;
     }
 }

@@ -1,6 +1,6 @@
 //! Jobs, written as they were asked for but for their secrets: for whoever keeps a copy or compares two.
 
-use model::{Definition, JobState, Secret};
+use model::{Definition, InPlaceOfSecret, JobState, Secret};
 use serde_json::Value;
 
 use super::write;
@@ -18,8 +18,8 @@ pub(super) const SECRETS: [&[&str]; 7] = [
 
 /// All that was asked for, as it could be asked for again. `conceal` is told the path of each secret, such as
 /// `action.errorAction.queueMessage.sasToken`, and says what is written in its place.
-pub fn concealed(
-    definition: &Definition,
+pub fn concealed<S: InPlaceOfSecret>(
+    definition: &Definition<S>,
     state: JobState,
     mut conceal: impl FnMut(&str, &Secret) -> Value,
 ) -> Value {

@@ -7,7 +7,10 @@ use model::action::{
     Call, HttpAuthentication, HttpRequest, QueueDelivery, RetryPolicy, ServiceBusMessage,
     ServiceBusTransport, StorageQueueMessage,
 };
-use model::{Action, CatchUp, CollectionPath, Definition, Job, JobState, Overlap, Secret, interval};
+use model::{
+    Action, CatchUp, CollectionPath, Counters, Definition, InPlaceOfSecret, Job, JobState, Overlap, Secret,
+    Timestamp, interval,
+};
 use recurrence::{
     Draft, DstDraft, Fold, Frequency, Gap, MonthlyOccurrenceDraft, RecurrenceDraft, ScheduleDraft, Weekday,
     read_date_time,
@@ -17,24 +20,70 @@ use serde_json::{Map, Value};
 use crate::dialect::{Dialect, EnumCase};
 use crate::{date_time, members, path};
 
+/// A job as answers show it: all of it is in its row, and its secrets need not be opened.
+#[derive(Debug)]
+pub struct Shown<'j, S> {
+    /// Its name.
+    pub name: &'j str,
+    /// What was asked for, as far as it can be read.
+    pub definition: Option<&'j Definition<S>>,
+    /// Whether it runs, where that can be read.
+    pub state: Option<JobState>,
+    /// What it has done.
+    pub counters: &'j Counters,
+    /// When it is due next.
+    pub next_at: Option<Timestamp>,
+    /// Why the job cannot run as it is stored, if it cannot.
+    pub unreadable: Option<&'j str>,
+}
+
+impl<'j> From<&'j Job> for Shown<'j, Secret> {
+    fn from(job: &'j Job) -> Self {
+        let Job { name, definition, state, counters, next_at, .. } = job;
+        Self {
+            name,
+            definition: Some(definition),
+            state: Some(*state),
+            counters,
+            next_at: *next_at,
+            unreadable: None,
+        }
+    }
+}
+
 /// The job as the API answers it. Secrets are left out, not blanked: that is how every answer with authentication was
 /// recorded.
-pub fn write(collection: &CollectionPath, job: &Job, dialect: Dialect) -> Value {
-    let mut properties = properties(&job.definition, job.state, View::Answer(dialect));
+pub fn write<'j, S: InPlaceOfSecret + 'j>(
+    collection: &CollectionPath,
+    job: impl Into<Shown<'j, S>>,
+    dialect: Dialect,
+) -> Value {
+    let job = job.into();
+    let view = View::Answer(dialect);
+    let mut properties = match (job.definition, job.state) {
+        (Some(definition), Some(state)) => properties(definition, state, view),
+        (definition, state) => {
+            let mut properties = Map::new();
+            properties.put_some("action", definition.map(|definition| action(&definition.action, view)));
+            properties.put_some("state", state.map(|state| view.spell(state.name())));
+            properties
+        }
+    };
     // A disabled job has no status at all (Scenario_JobList, Scenario_JobCreateUpdateDeleteHttpJob).
-    if job.state != JobState::Disabled {
-        properties.put("status", status(job));
+    if job.state != Some(JobState::Disabled) {
+        properties.put("status", status(job.counters, job.next_at));
     }
     let mut answer = Map::new();
-    answer.put("id", path::job_id(collection, &job.name));
+    answer.put("id", path::job_id(collection, job.name));
     answer.put("type", path::JOB_TYPE);
     answer.put("name", format!("{}/{}", collection.name, job.name));
     answer.put("properties", properties);
+    answer.put_some("unreadable", job.unreadable);
     answer.into()
 }
 
 /// All that was asked for, as it could have been asked: with secrets, and with names and times as they were written.
-pub(super) fn document(definition: &Definition, state: JobState) -> Value {
+pub(super) fn document<S: InPlaceOfSecret>(definition: &Definition<S>, state: JobState) -> Value {
     let mut document = Map::new();
     document.put("properties", properties(definition, state, View::Whole));
     document.into()
@@ -42,7 +91,7 @@ pub(super) fn document(definition: &Definition, state: JobState) -> Value {
 
 /// How many bytes a job is: its properties in the words of an answer, and its secrets. So it has one size, however it
 /// was indented or escaped, and what a GET answered is not larger when it comes back in a PUT.
-pub(super) fn size(definition: &Definition, state: JobState) -> usize {
+pub(super) fn size<S: InPlaceOfSecret>(definition: &Definition<S>, state: JobState) -> usize {
     Value::from(properties(definition, state, View::Measure)).to_string().len()
 }
 
@@ -73,6 +122,11 @@ impl View {
     }
 }
 
+/// A secret, as far as it was opened.
+fn exposed(secret: &impl InPlaceOfSecret) -> &str {
+    secret.opened().map_or("", Secret::expose)
+}
+
 /// Members in the order in which they are put.
 trait Put {
     fn put(&mut self, name: &str, value: impl Into<Value>);
@@ -83,9 +137,9 @@ trait Put {
         }
     }
 
-    fn put_secret(&mut self, view: View, name: &str, secret: &Secret) {
+    fn put_secret(&mut self, view: View, name: &str, secret: &impl InPlaceOfSecret) {
         if !matches!(view, View::Answer(_)) {
-            self.put(name, secret.expose());
+            self.put(name, exposed(secret));
         }
     }
 }
@@ -96,7 +150,11 @@ impl Put for Map<String, Value> {
     }
 }
 
-fn properties(definition: &Definition, state: JobState, view: View) -> Map<String, Value> {
+fn properties<S: InPlaceOfSecret>(
+    definition: &Definition<S>,
+    state: JobState,
+    view: View,
+) -> Map<String, Value> {
     let Draft { start_time, recurrence: repeats } = &definition.timing;
     let mut properties = Map::new();
     properties.put_some("startTime", start_time.as_deref().map(|text| time(text, view)));
@@ -113,13 +171,13 @@ fn properties(definition: &Definition, state: JobState, view: View) -> Map<Strin
     properties
 }
 
-fn status(job: &Job) -> Value {
+fn status(counters: &Counters, next_at: Option<Timestamp>) -> Value {
     let mut status = Map::new();
-    status.put_some("lastExecutionTime", job.counters.last_execution.map(date_time::write));
-    status.put_some("nextExecutionTime", job.next_at.map(date_time::write));
-    status.put("executionCount", job.counters.executions);
-    status.put("failureCount", job.counters.failures);
-    status.put("faultedCount", job.counters.faulted);
+    status.put_some("lastExecutionTime", counters.last_execution.map(date_time::write));
+    status.put_some("nextExecutionTime", next_at.map(date_time::write));
+    status.put("executionCount", counters.executions);
+    status.put("failureCount", counters.failures);
+    status.put("faultedCount", counters.faulted);
     status.into()
 }
 
@@ -144,7 +202,7 @@ fn overlap(overlap: Overlap, view: View) -> String {
     })
 }
 
-fn action(action: &Action, view: View) -> Value {
+fn action<S: InPlaceOfSecret>(action: &Action<S>, view: View) -> Value {
     let mut written = Map::new();
     let kind = match &action.call {
         Call::Http { https, request } => {
@@ -183,7 +241,7 @@ fn retry_policy(policy: &RetryPolicy, view: View) -> Value {
     written.into()
 }
 
-fn http_request(request: &HttpRequest, view: View) -> Value {
+fn http_request<S: InPlaceOfSecret>(request: &HttpRequest<S>, view: View) -> Value {
     let mut written = Map::new();
     written.put("uri", request.uri.as_str());
     written.put("method", request.method.as_str());
@@ -194,7 +252,7 @@ fn http_request(request: &HttpRequest, view: View) -> Value {
 }
 
 /// The type comes last (Scenario_JobCreateHttpJobWithClientCertAuth, …WithOAuth, …WithBasicAuth).
-fn authentication(authentication: &HttpAuthentication, view: View) -> Value {
+fn authentication<S: InPlaceOfSecret>(authentication: &HttpAuthentication<S>, view: View) -> Value {
     let mut written = Map::new();
     let kind = match authentication {
         HttpAuthentication::Basic { username, password } => {
@@ -219,7 +277,7 @@ fn authentication(authentication: &HttpAuthentication, view: View) -> Value {
         }
         HttpAuthentication::Hmac { secrets } => {
             if !matches!(view, View::Answer(_)) {
-                written.put("secrets", secrets.iter().map(Secret::expose).collect::<Vec<_>>());
+                written.put("secrets", secrets.iter().map(exposed).collect::<Vec<_>>());
             }
             written.put("secretCount", secrets.len());
             "Hmac"
@@ -229,7 +287,7 @@ fn authentication(authentication: &HttpAuthentication, view: View) -> Value {
     written.into()
 }
 
-fn queue_message(message: &StorageQueueMessage, view: View) -> Value {
+fn queue_message<S: InPlaceOfSecret>(message: &StorageQueueMessage<S>, view: View) -> Value {
     let mut written = Map::new();
     written.put("storageAccount", message.account.as_str());
     written.put("queueName", message.queue.as_str());
@@ -243,7 +301,7 @@ fn queue_message(message: &StorageQueueMessage, view: View) -> Value {
 
 /// `sharedAccessKey` and `netMessaging` begin with a small letter, unlike the other types
 /// (Scenario_JobCreateUpdateDeleteServiceBusQueueJob).
-fn bus_message(message: &ServiceBusMessage, entity_name: &str, view: View) -> Value {
+fn bus_message<S: InPlaceOfSecret>(message: &ServiceBusMessage<S>, entity_name: &str, view: View) -> Value {
     let mut written = Map::new();
     written.put(entity_name, message.entity.as_str());
     written.put("namespace", message.namespace.as_str());

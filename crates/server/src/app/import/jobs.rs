@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use model::{Collection, Job, JobState, Timestamp};
 use recurrence::Rule;
 use serde_json::Value;
-use store::StoredJob;
+use store::FoundJob;
 use template::Resource;
 use wire::job::JobRequest;
 
@@ -19,7 +19,7 @@ use crate::problem::Problem;
 struct Around {
     /// `None` where there will be none of that name.
     collection: Option<Collection>,
-    there: HashMap<String, StoredJob>,
+    there: HashMap<String, FoundJob>,
     /// Of jobs that count against the quota.
     names: HashSet<String>,
     told_full: bool,
@@ -50,11 +50,11 @@ impl App {
             Some(stored) => self.store.all_jobs(&stored.collection.path).await?,
             None => Vec::new(),
         };
-        let there: HashMap<String, StoredJob> =
-            there.into_iter().map(|stored| (stored.job.name.to_lowercase(), stored)).collect();
+        let there: HashMap<String, FoundJob> =
+            there.into_iter().map(|found| (found.name().to_lowercase(), found)).collect();
         let planned = planning.collections.get(key).cloned();
         let collection = planned.or_else(|| stored.map(|stored| stored.collection));
-        let living = there.iter().filter(|(_, stored)| !stored.job.state.is_final());
+        let living = there.iter().filter(|(_, found)| !found.state().is_some_and(JobState::is_final));
         let names = living.map(|(name, _)| name.clone()).collect();
         Ok(Around { collection, there, names, told_full: false })
     }
@@ -70,8 +70,9 @@ impl App {
         };
         let path = collection.path.clone();
         let stored = around.there.get(&name.to_lowercase());
-        if let Some(same) = stored.and_then(|stored| same(&resource.body, &stored.job)) {
-            let note = stored.map(|stored| stored.job.state).filter(|state| state.is_final());
+        let opened = stored.and_then(FoundJob::readable).map(|stored| &stored.job);
+        if let Some(same) = opened.and_then(|job| same(&resource.body, job)) {
+            let note = opened.map(|job| job.state).filter(|state| state.is_final());
             let note = note.map(|state| format!("it is {}, which is final", state.name()));
             planning.steps.push(Step {
                 resource,
@@ -80,13 +81,13 @@ impl App {
                 changes: Vec::new(),
                 ignored: same.ignored,
                 note,
-                revision: stored.map(|stored| stored.revision),
+                revision: stored.map(FoundJob::revision),
             });
             return;
         }
         match stored {
             Some(stored) => {
-                if let Err(problem) = refuse_final(&stored.job.name, stored.job.state) {
+                if let Err(problem) = refuse_final(stored.name(), stored.state()) {
                     planning.problem(&at, problem);
                 }
             }
@@ -110,13 +111,16 @@ impl App {
             let message = format!("{at}: the job collection '{}' holds at most {most} jobs", path.name);
             planning.fault(at, message, true);
         }
-        let (verdict, changes) = match stored {
-            Some(stored) => (Verdict::Change, differences(&stored.job, &request, &planning.secrets)),
-            None => (Verdict::Create, Vec::new()),
+        let verdict = if stored.is_some() { Verdict::Change } else { Verdict::Create };
+        let changes = opened.map(|job| differences(job, &request, &planning.secrets)).unwrap_or_default();
+        let note = match stored {
+            Some(FoundJob::Unreadable(record)) => record.unreadable.as_ref(),
+            _ => None,
         };
-        let revision = stored.map(|stored| stored.revision);
+        let note = note.map(|why| format!("it cannot be read as it is stored and is written anew: {why}"));
+        let revision = stored.map(FoundJob::revision);
         let ignored = request.ignored;
-        planning.steps.push(Step { resource, path, verdict, changes, ignored, note: None, revision });
+        planning.steps.push(Step { resource, path, verdict, changes, ignored, note, revision });
     }
 }
 

@@ -40,8 +40,8 @@ pub(super) async fn events(app: &App, call: &Call) -> Answered {
             return Err(Problem::bad_request("job, collection: only one of them is allowed."));
         }
         (Some((path, name)), None) => {
-            let stored = app.job(&path, &name).await?;
-            Scope(Some(wire::path::job_id(&stored.collection, &stored.job.name).to_lowercase()), sight)
+            let record = app.record(&path, &name).await?;
+            Scope(Some(wire::path::job_id(&record.collection, &record.name).to_lowercase()), sight)
         }
         (None, Some(path)) => {
             let id = wire::path::collection_id(&app.collection(&path).await?.collection.path);

@@ -20,9 +20,10 @@ mod waiting;
 
 use access::Act;
 use axum::http::{HeaderName, Method, header};
-use model::{CollectionPath, Uuid};
+use model::{CollectionPath, Uuid, Withheld};
 use serde_json::json;
-use store::{HistoryQuery, Page, Revision, Span, StoredJob};
+use store::{HistoryQuery, JobRecord, Page, Revision, Span, StoredCollection, StoredJob};
+use wire::job::Shown;
 use wire::list::{HistoryFilter, JobFilter};
 
 use super::Call;
@@ -143,7 +144,20 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
 async fn collections(app: &App, call: &Call, subscription: &str, group: Option<&str>) -> Answered {
     let (top, skip) = page(call, COLLECTIONS_PAGE, COLLECTIONS_PAGE)?;
     let found = app.collections(subscription, group, Page { skip, top: top as u32 + 1 }).await?;
-    Ok(list(call, found, top, skip, |stored| wire::collection::write(&stored.collection, call.dialect)))
+    Ok(list(call, found, top, skip, |stored| collection_shown(call, stored)))
+}
+
+/// A collection as answers show it; of one that cannot be read only its names, and why.
+fn collection_shown(call: &Call, stored: &StoredCollection) -> serde_json::Value {
+    let mut shown = wire::collection::write(&stored.collection, call.dialect);
+    if let Some(why) = &stored.unreadable {
+        if let Some(members) = shown.as_object_mut() {
+            members.shift_remove("location");
+        }
+        shown["properties"] = json!({});
+        shown["unreadable"] = why.as_str().into();
+    }
+    shown
 }
 
 async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
@@ -160,7 +174,7 @@ async fn collection(app: &App, call: &Call, path: &CollectionPath) -> Answered {
         if preconditions.is_known(stored.revision) {
             return Ok(Answer::empty(304).with(header::ETAG, etag(stored.revision)));
         }
-        return Ok(tagged(200, wire::collection::write(&stored.collection, call.dialect), stored.revision));
+        return Ok(tagged(200, collection_shown(call, &stored), stored.revision));
     }
     let body = call.json(super::LARGEST_BODY)?;
     // A PUT answers 201 for an update too, as the old service did.
@@ -181,7 +195,9 @@ async fn jobs(app: &App, call: &Call, path: &CollectionPath) -> Answered {
     let filter = filter(call, JobFilter::read)?;
     let (top, skip) = page(call, JOBS_PAGE, JOBS_PAGE)?;
     let found = app.jobs(path, filter.state, Page { skip, top: top as u32 + 1 }).await?;
-    Ok(list(call, found, top, skip, |stored| job_body(call, stored)))
+    Ok(list(call, found, top, skip, |record| {
+        wire::job::write(&record.collection, shown(record), call.dialect)
+    }))
 }
 
 async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
@@ -191,7 +207,7 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
             app.delete_job(path, name, &preconditions).await?;
             Ok(Answer::empty(200))
         }
-        Method::HEAD => Ok(is_there(app.job(path, name).await?.revision)),
+        Method::HEAD => Ok(is_there(app.record(path, name).await?.revision)),
         Method::PUT => put_job(app, call, path, name).await,
         Method::PATCH => {
             let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
@@ -203,11 +219,15 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
             Ok(job_answer(call, 200, &written.stored).ignoring(&written.ignored))
         }
         _ => {
-            let stored = app.job(path, name).await?;
-            if preconditions.is_known(stored.revision) {
-                return Ok(Answer::empty(304).with(header::ETAG, etag(stored.revision)));
+            let record = app.record(path, name).await?;
+            if preconditions.is_known(record.revision) {
+                return Ok(Answer::empty(304).with(header::ETAG, etag(record.revision)));
             }
-            Ok(job_answer(call, 200, &stored))
+            Ok(tagged(
+                200,
+                wire::job::write(&record.collection, shown(&record), call.dialect),
+                record.revision,
+            ))
         }
     }
 }
@@ -227,6 +247,19 @@ fn note_job(app: &App, call: &Call, path: &CollectionPath, name: &str) {
     }
 }
 
+/// A job as answers show it.
+fn shown(record: &JobRecord) -> Shown<'_, Withheld> {
+    let JobRecord { name, definition, state, counters, unreadable, .. } = record;
+    Shown {
+        name,
+        definition: definition.as_ref(),
+        state: *state,
+        counters,
+        next_at: record.next_run(),
+        unreadable: unreadable.as_deref(),
+    }
+}
+
 fn job_answer(call: &Call, status: u16, stored: &StoredJob) -> Answer {
     tagged(status, job_body(call, stored), stored.revision)
 }
@@ -234,13 +267,9 @@ fn job_answer(call: &Call, status: u16, stored: &StoredJob) -> Answer {
 /// A job as the API answers it. While its collection is off it has no next run: what the old service answered then is in no
 /// recording, and an instant at which nothing happens would be a false answer.
 fn job_body(call: &Call, stored: &StoredJob) -> serde_json::Value {
-    let mut body = wire::job::write(&stored.collection, &stored.job, call.dialect);
-    if !stored.collection_enabled
-        && let Some(status) = body["properties"].get_mut("status").and_then(|status| status.as_object_mut())
-    {
-        status.shift_remove("nextExecutionTime");
-    }
-    body
+    let next_at = stored.job.next_at.filter(|_| stored.collection_enabled);
+    let shown = Shown { next_at, ..Shown::from(&stored.job) };
+    wire::job::write(&stored.collection, shown, call.dialect)
 }
 
 async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
@@ -252,10 +281,10 @@ async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> A
         ended: Span { from: filter.ended_from, to: filter.ended_to },
     };
     let (top, skip) = page(call, HISTORY_PAGE, HISTORY_PAGE)?;
-    let job = app.job(path, name).await?;
+    let job = app.record(path, name).await?;
     let found = app.history(path, name, &query, Page { skip, top: top as u32 + 1 }).await?;
     Ok(list(call, found, top, skip, |stored| {
-        wire::history::write(&job.collection, &job.job.name, stored.serial, &stored.entry, call.dialect)
+        wire::history::write(&job.collection, &job.name, stored.serial, &stored.entry, call.dialect)
     }))
 }
 

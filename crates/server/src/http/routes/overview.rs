@@ -3,7 +3,7 @@
 use access::Scope;
 use model::Tally;
 use serde_json::{Value, json};
-use store::StoredJob;
+use store::JobRecord;
 use wire::date_time;
 
 use super::search::choice;
@@ -78,11 +78,15 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
     ))
 }
 
-fn next(stored: &StoredJob) -> Value {
-    json!({
-        "id": wire::path::job_id(&stored.collection, &stored.job.name),
-        "collection": stored.collection.name,
-        "job": stored.job.name,
-        "at": stored.next_run().map(date_time::write),
-    })
+fn next(record: &JobRecord) -> Value {
+    let mut next = json!({
+        "id": wire::path::job_id(&record.collection, &record.name),
+        "collection": record.collection.name,
+        "job": record.name,
+        "at": record.next_run().map(date_time::write),
+    });
+    if let Some(why) = &record.unreadable {
+        next["unreadable"] = why.as_str().into();
+    }
+    next
 }

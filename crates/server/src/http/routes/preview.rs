@@ -1,10 +1,12 @@
 //! When jobs would run, and when they run next.
 
 use model::{CollectionPath, Occurrence};
+use recurrence::Zone;
 use serde_json::json;
 
-use super::{Answered, Call};
+use super::{Answered, Call, shown};
 use crate::app::App;
+use crate::app::upcoming::Upcoming;
 use crate::http::answer::Answer;
 use crate::http::path::job_of_id;
 use crate::problem::Problem;
@@ -29,11 +31,15 @@ pub(super) async fn upcoming(app: &App, call: &Call) -> Answered {
     let count = count(call)?;
     let (path, name) = job_of(call, "job")?
         .ok_or_else(|| Problem::bad_request(format!("job: missing; allowed: {JOB_ID}.")))?;
-    let (stored, occurrences) = app.upcoming(&path, &name, count).await?;
-    let zone = stored.job.rule.zone();
-    let written = wire::preview::occurrences(&zone, occurrences.iter().map(|Occurrence { at, .. }| *at));
-    let status = wire::summary::standing(stored.collection_enabled, &stored.job);
-    let body = json!({"timeZone": zone.name(), "occurrences": written, "status": status});
+    let Upcoming { zone, occurrences, record } = app.upcoming(&path, &name, count).await?;
+    let instants = occurrences.iter().map(|Occurrence { at, .. }| *at);
+    let written = zone.as_ref().map_or_else(|| json!([]), |zone| wire::preview::occurrences(zone, instants));
+    let status = wire::summary::standing(record.collection_enabled, &shown(&record));
+    let mut body =
+        json!({"timeZone": zone.as_ref().map(Zone::name), "occurrences": written, "status": status});
+    if let Some(why) = record.unreadable {
+        body["unreadable"] = why.into();
+    }
     Ok(Answer::json(200, body))
 }
 

@@ -4,7 +4,7 @@ use model::{CollectionPath, JobState};
 use serde_json::json;
 use store::{JobQuery, JobSort, Page};
 
-use super::{Answered, Call};
+use super::{Answered, Call, shown};
 use crate::app::App;
 use crate::http::answer::Answer;
 use crate::http::resource::Resource;
@@ -28,9 +28,9 @@ pub(super) async fn search(app: &App, call: &Call) -> Answered {
     if let (0, Some(subscription)) = (found.total, &query.subscription) {
         app.check_subscription(subscription).await?;
     }
-    let lines = found.jobs.iter().map(|stored| {
-        let mut line = wire::summary::write(&stored.collection, stored.collection_enabled, &stored.job);
-        line["revision"] = stored.revision.0.into();
+    let lines = found.jobs.iter().map(|record| {
+        let mut line = wire::summary::write(&record.collection, record.collection_enabled, &shown(record));
+        line["revision"] = record.revision.0.into();
         line
     });
     let mut page = json!({"value": lines.collect::<Vec<_>>(), "total": found.total});

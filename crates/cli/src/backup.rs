@@ -57,6 +57,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         // It gets its name when it is complete, so that half a copy never looks like one.
         let partial = PathBuf::from(format!("{}.partial", file.display()));
         let saved = save_as(answer.into_body(), length, &partial).await;
+        let saved = saved.and_then(|()| look_through(&partial));
         let saved = saved.and_then(|()| Ok(fs::rename(&partial, file)?));
         if saved.is_err() {
             // Only tidying up; the first error says what is wrong.
@@ -72,6 +73,15 @@ async fn save_as(body: Incoming, length: u64, path: &Path) -> anyhow::Result<()>
     let mut file = private(path)?;
     save(body, length, &mut file).await?;
     Ok(file.sync_all()?)
+}
+
+/// Whether the copy is a store that can be opened: now, and not when it is needed.
+fn look_through(file: &Path) -> anyhow::Result<()> {
+    let found = store::inspect(file)?;
+    if !found.faults.is_empty() {
+        bail!("the copy is damaged: {}", found.faults.join("; "));
+    }
+    Ok(())
 }
 
 /// What the store holds is for its owner's eyes.

@@ -1,5 +1,6 @@
 //! `punctual backup`: a copy of a running server's store.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -55,11 +56,21 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             return save(answer.into_body(), length, &mut io::stdout().lock()).await;
         }
         // What the store holds is for its owner's eyes.
-        let saved = outfile::write(file, 0o600, async |to| save(answer.into_body(), length, to).await);
+        let fill = async |to: &mut File| save(answer.into_body(), length, to).await;
+        let saved = outfile::write(file, 0o600, fill, look_through);
         saved.await.with_context(|| format!("{} cannot be written", file.display()))?;
         writeln!(io::stdout(), "{} holds the store as it was at {at}, {length} bytes", file.display())?;
         Ok(())
     })
+}
+
+/// Whether the copy is a store that can be opened: now, and not when it is needed.
+fn look_through(file: &Path) -> anyhow::Result<()> {
+    let found = store::inspect(file)?;
+    if !found.faults.is_empty() {
+        bail!("the copy is damaged: {}", found.faults.join("; "));
+    }
+    Ok(())
 }
 
 async fn save(mut body: Incoming, length: u64, to: &mut impl Write) -> anyhow::Result<()> {

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let Some(file) = options.output.as_deref().filter(|file| *file != Path::new("-")) else {
             return save(answer, &mut io::stdout().lock()).await;
         };
-        let saved = outfile::write(file, 0o666, async |to| save(answer, to).await).await;
+        let saved = outfile::write(file, 0o666, async |to| save(answer, to).await, |_| Ok(())).await;
         saved.with_context(|| format!("{} cannot be written", file.display()))
     })
 }

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::refused::Refused;
 
 /// Writes a file in place of what has its name. A device or a pipe stays what it is, and is written to; a link stays too,
-/// and the file that it leads to is replaced.
+/// and the file that it leads to is replaced. `check` looks at a file before it gets its name.
 pub(crate) async fn write(
     path: &Path,
     mode: u32,
     fill: impl AsyncFnOnce(&mut File) -> anyhow::Result<()>,
+    check: impl FnOnce(&Path) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
@@ -34,6 +35,7 @@ pub(crate) async fn write(
         let mut file = File::options().write(true).create_new(true).mode(mode).open(&partial)?;
         fill(&mut file).await?;
         file.sync_all()?;
+        check(&partial)?;
         Ok(fs::rename(&partial, path)?)
     };
     let written = written.await;
@@ -46,7 +48,7 @@ pub(crate) async fn write(
 
 /// Whether a server keeps its jobs there. What is beside a store gives it away.
 fn is_store(path: &Path) -> bool {
-    ["-wal", ".lock"].iter().any(|suffix| with_suffix(path, suffix).exists())
+    ["-wal", ".lock", ".witness"].iter().any(|suffix| with_suffix(path, suffix).exists())
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

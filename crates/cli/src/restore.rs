@@ -30,8 +30,7 @@ Where a server says that its store is not whole, the file punctual.db itself can
 be read of it is served then, and what is missing is gone.
 
 Examples:
-  punctual backup punctual-monday.db
-  punctual restore punctual-monday.db --data restored";
+  punctual restore punctual-sunday.db --data restored";
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let flags = Flags { config: options.config.clone(), data: options.data.clone(), ..Flags::default() };

@@ -70,6 +70,8 @@ fn furnish(server: &Server, folder: &Path) {
     ] {
         fs::write(folder.join(name), content).expect("written");
     }
+    let copied = shell("punctual backup punctual-sunday.db", server, folder).output().expect("run");
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
 }
 
 fn shell(line: &str, server: &Server, folder: &Path) -> Command {

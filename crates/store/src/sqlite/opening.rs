@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
@@ -97,6 +97,11 @@ impl SqliteFile {
             is_closed: false,
             file: None,
         });
+        if let Some(told) = &told
+            && let Err(error) = witness.swear(told)
+        {
+            tracing::warn!(%error, "the witness of the store cannot be written");
+        }
         let opening = Opening {
             path,
             durability,
@@ -105,7 +110,6 @@ impl SqliteFile {
             is_summed: AtomicBool::new(false),
             _lock: lock,
         };
-        opening.swear(|_| ());
         Ok((db, opening))
     }
 }
@@ -199,17 +203,23 @@ impl Opening {
         self.swear(|told| told.file = self.sum(told.commits, LARGEST));
     }
 
-    /// Has something said, and brings it to the disk.
+    /// Has something said, and brings it to the disk. Commits do not wait for that.
     fn swear(&self, change: impl FnOnce(&mut Told)) {
-        if let Some((told, witness)) = &mut *self.told() {
-            change(told);
-            self.is_summed.store(told.file.is_some() && !told.is_closed, Ordering::Release);
-            if let Err(error) = witness.swear(told) {
-                tracing::warn!(%error, "the witness of the store cannot be written");
-                // No witness is better than one who is wrong.
-                let _ = witness.remove();
+        let said = match &mut *self.told() {
+            Some((told, witness)) => {
+                change(told);
+                witness.say(told).map(Arc::clone)
             }
+            None => return,
+        };
+        let sworn = said.and_then(|file| file.sync_all());
+        let Some((told, witness)) = &mut *self.told() else { return };
+        if let Err(error) = sworn {
+            tracing::warn!(%error, "the witness of the store cannot be written");
+            // No witness is better than one who is wrong.
+            let _ = witness.remove();
         }
+        self.is_summed.store(told.file.is_some() && !told.is_closed, Ordering::Release);
     }
 
     fn told(&self) -> MutexGuard<'_, Option<(Told, Witness)>> {

@@ -12,6 +12,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::wal::Checksum;
 
@@ -112,7 +113,7 @@ pub(super) fn read(store: &Path) -> io::Result<Found> {
 #[derive(Debug)]
 pub(super) struct Witness {
     store: PathBuf,
-    file: Option<File>,
+    file: Option<Arc<File>>,
 }
 
 impl Witness {
@@ -137,12 +138,13 @@ impl Witness {
     }
 
     /// Says something, without waiting for the disk.
-    pub(super) fn say(&mut self, told: &Told) -> io::Result<&File> {
+    pub(super) fn say(&mut self, told: &Told) -> io::Result<&Arc<File>> {
         let file = match self.file.take() {
             Some(file) => file,
             None => {
                 let mut options = OpenOptions::new();
-                options.write(true).create(true).truncate(false).mode(0o600).open(beside(&self.store))?
+                let options = options.write(true).create(true).truncate(false).mode(0o600);
+                Arc::new(options.open(beside(&self.store))?)
             }
         };
         file.write_all_at(told.text().as_bytes(), 0)?;

@@ -139,6 +139,12 @@ fn an_audit_that_was_changed_is_found() {
     done(&verify("UPDATE audit_chains SET serial = 4"));
     is(&verify("DELETE FROM audit WHERE serial = 3"), "entry 3 is missing");
     is(&verify("DELETE FROM audit WHERE serial = 4"), "it ends with entry 2, where 4 was written");
+    // As if retention had removed everything, which would have left a mark.
+    let emptied = "DELETE FROM audit; UPDATE audit_chains SET before_serial = serial, before_hash = hash";
+    is(&verify(emptied), "entries 1 to 4 are gone, and retention has left no mark that it removed them");
+    // Versions before left none.
+    let told = done(&verify("UPDATE audit_chains SET unmarked_serial = serial"));
+    assert!(told.contains("1 to 4 removed by an earlier version"), "{told}");
 }
 
 #[test]

@@ -23,7 +23,8 @@ const BEHIND: SignedDuration = SignedDuration::from_secs(5);
 /// A store that was not served for so long may have slept; for longer the clock may as well have leapt.
 const AHEAD: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// See the module. Nothing is watched, and every clock believed, until [`begin`](Self::begin).
+/// The watch over the clock that jobs are kept by. Until [`begin`](Self::begin) nothing is watched, and every clock is
+/// believed.
 #[derive(Debug, Default)]
 pub struct ClockWatch {
     state: Mutex<Option<State>>,

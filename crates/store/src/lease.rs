@@ -23,8 +23,8 @@ impl Moment {
     }
 }
 
-/// Returns the time since the machine was started, by a clock that is never set and that goes on while the machine is
-/// suspended.
+/// Returns the time since the machine was started, by a clock that is never set and that continues while the machine
+/// is suspended.
 #[cfg(target_os = "linux")]
 pub fn time_passed() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);

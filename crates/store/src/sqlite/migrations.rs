@@ -171,6 +171,18 @@ mod tests {
         assert_eq!(filed, (41, 51));
     }
 
+    /// What retention removed before it left marks needs none.
+    #[test]
+    fn removals_of_earlier_schemas_need_no_mark() {
+        let mut db = Connection::open_in_memory().unwrap();
+        make_old(&db, 11);
+        db.execute_batch("UPDATE audit_chains SET serial = 9, before_serial = 7").unwrap();
+        run(&mut db).unwrap();
+        let sql = "SELECT unmarked_serial, (SELECT count(*) FROM clock_marks) FROM audit_chains";
+        let found: (i64, i64) = db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(found, (7, 0));
+    }
+
     /// What was written before entries were filed is found afterwards, and serials go on.
     #[test]
     fn entries_of_the_first_schema_are_filed() {

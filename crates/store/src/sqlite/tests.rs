@@ -431,3 +431,41 @@ async fn a_store_from_before_groups_gets_its_groups() {
     let again = open(&path, Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(again.groups("sub", None, page).await.unwrap().len(), 2, "once is enough");
 }
+
+/// A clock that is far ahead makes no room for tokens by removing those that have not expired.
+#[tokio::test]
+async fn tokens_are_removed_by_the_time_that_retention_goes_by() {
+    let backend = Sqlite::new();
+    let mut world = World::new(&backend).await;
+    let expires_at = crate::codec::ticks(world.after(1000));
+    let store = backend.store();
+    let fill = store.writer.run(move |work| {
+        work.db.execute(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+             INSERT INTO tokens SELECT printf('%016x', i), zeroblob(32), 'robot', 0, 'local', ?2, NULL, NULL FROM n",
+            rusqlite::params![crate::MOST_TOKENS, expires_at],
+        )?;
+        Ok(())
+    });
+    fill.await.unwrap();
+    let believed = world.now;
+    world.pass(400 * 86_400);
+    let add = async |believed| {
+        let marks = crate::ClockMarks { believed, doubted: std::time::Duration::ZERO, latest: world.now };
+        world.store().mark_clock(marks).await.unwrap();
+        let token = access::Token::random().unwrap();
+        let record = access::TokenRecord {
+            id: token.id,
+            hash: token.secret.hash(),
+            name: "another".to_owned(),
+            created_at: world.now,
+            created_by: "local".to_owned(),
+            expires_at: world.after(1000),
+            used_at: None,
+            revoked_at: None,
+        };
+        world.store().add_token(record, Vec::new()).await.unwrap()
+    };
+    assert_eq!(add(believed).await, crate::Added::Full(crate::MOST_TOKENS));
+    assert_eq!(add(world.now).await, crate::Added::Done);
+}

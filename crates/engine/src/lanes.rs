@@ -34,7 +34,17 @@ pub struct Bounds {
 /// its lane's number cannot become another lane's before it is given back.
 #[derive(Debug)]
 #[must_use = "a lane is known until all its places are given back"]
-pub(crate) struct Place(usize);
+pub(crate) struct Place {
+    lane: usize,
+    /// Whether its call has a place that is kept for quick lanes: at its target, in its collection.
+    kept: [bool; 2],
+}
+
+impl Place {
+    fn new(lane: usize) -> Self {
+        Self { lane, kept: [false; 2] }
+    }
+}
 
 /// Items waiting in lanes, and how many are on their way.
 #[derive(Debug)]
@@ -161,12 +171,12 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
         if let Some(lane) = self.lanes.get_mut(number) {
             lane.places += 1;
         }
-        Place(number)
+        Place::new(number)
     }
 
     /// Lines up an item.
     pub(crate) fn push(&mut self, place: Place, item: I) {
-        let Place(number) = place;
+        let number = place.lane;
         let Some(lane) = self.lanes.get_mut(number) else { return };
         lane.items.push_back(item);
         // A lane that had items is ready, held or parked already.
@@ -209,30 +219,31 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
             }
             self.waiting[Wait::Pool as usize] -= 1;
             lane.running += 1;
-            target.running += 1;
-            collection.running += 1;
+            let kept = [target.begin(), collection.begin()];
             self.shares.begin(lane.collection);
-            return Some((Place(number), item));
+            return Some((Place { lane: number, kept }, item));
         }
         None
     }
 
     /// A call has ended; its place is given back. Where it was made, `quick` says whether it ended soon.
     pub(crate) fn done(&mut self, place: Place, quick: Option<bool>) {
-        if let Some(lane) = self.lanes.get_mut(place.0) {
+        let Place { lane: number, kept: [kept_at_target, kept_in_collection] } = place;
+        if let Some(lane) = self.lanes.get_mut(number) {
             let could_use_kept = lane.may_use_kept();
             lane.is_quick = quick.unwrap_or(lane.is_quick);
             lane.running -= 1;
             let (collection, target) = (lane.collection, lane.target);
             if lane.may_use_kept() && !could_use_kept {
-                self.targets.advance(target, place.0);
-                self.collections.advance(collection, place.0);
+                self.targets.advance(target, number);
+                self.collections.advance(collection, number);
             }
             self.shares.end(collection);
-            let woken = [self.collections.leave(collection), self.targets.leave(target)];
+            let in_collection = self.collections.leave(collection, kept_in_collection);
+            let woken = [in_collection, self.targets.leave(target, kept_at_target)];
             woken.into_iter().for_each(|lane| self.wake(lane));
         }
-        self.give_back(place.0, 1);
+        self.give_back(number, 1);
     }
 
     /// The lane to look at next: by turn, or by share when the pool is tight.
@@ -416,7 +427,10 @@ struct Room<K> {
     bound: usize,
     /// How many lanes lead here.
     lanes: usize,
+    /// How many calls run, besides those that have kept places.
     running: usize,
+    /// How many of the kept places are taken.
+    running_kept: usize,
     /// Lanes that may use the kept places, which are taken.
     parked_first: VecDeque<usize>,
     /// Other lanes.
@@ -424,10 +438,6 @@ struct Room<K> {
 }
 
 impl<K> Room<K> {
-    fn free(&self) -> usize {
-        self.bound.saturating_sub(self.running)
-    }
-
     /// Returns how many places are kept for quick lanes with few calls.
     fn kept(&self) -> usize {
         self.bound / 10
@@ -435,7 +445,14 @@ impl<K> Room<K> {
 
     /// Returns whether a lane may begin a call here.
     fn admits(&self, may_use_kept: bool) -> bool {
-        self.free() > if may_use_kept { 0 } else { self.kept() }
+        self.running < self.bound - self.kept() || may_use_kept && self.running_kept < self.kept()
+    }
+
+    /// Begins a call of a lane that is admitted; whether it has a kept place.
+    fn begin(&mut self) -> bool {
+        let is_kept = !self.admits(false);
+        *if is_kept { &mut self.running_kept } else { &mut self.running } += 1;
+        is_kept
     }
 
     fn park(&mut self, lane: usize, may_use_kept: bool) {
@@ -471,6 +488,7 @@ impl<K: Clone + Eq + Hash> Rooms<K> {
             bound: self.bound,
             lanes: 0,
             running: 0,
+            running_kept: 0,
             parked_first: VecDeque::new(),
             parked: VecDeque::new(),
         };
@@ -504,10 +522,10 @@ impl<K: Clone + Eq + Hash> Rooms<K> {
         self.rooms.get_mut(number)?.next()
     }
 
-    /// Ends a call in a room, and returns the lane that waited for it, which is ready again.
-    fn leave(&mut self, number: usize) -> Option<usize> {
+    /// Ends a call in a room, which had a kept place or not, and returns the lane that waited for it, which is ready again.
+    fn leave(&mut self, number: usize, is_kept: bool) -> Option<usize> {
         let room = self.rooms.get_mut(number)?;
-        room.running -= 1;
+        *if is_kept { &mut room.running_kept } else { &mut room.running } -= 1;
         room.next()
     }
 
@@ -535,7 +553,7 @@ mod tests {
     /// One of the calls of a lane has ended, whichever.
     fn done(lanes: &mut Test, (collection, target): (u32, &'static str)) {
         let rooms = (lanes.collections.numbers[&collection], lanes.targets.numbers[&target]);
-        lanes.done(Place(lanes.between[&rooms]), Some(true));
+        lanes.done(Place::new(lanes.between[&rooms]), Some(true));
     }
 
     /// How many lanes, collections and targets are known.
@@ -816,6 +834,28 @@ mod tests {
         assert_eq!(hang(&mut lanes, 900, |call| ("s".to_owned(), 1, call % 9)).len(), 180);
         assert!(calls(&mut lanes, 1, 500).is_some());
         assert!(calls(&mut lanes, 1, 501).is_none(), "nothing is known of it");
+    }
+
+    /// A crowd of quick lanes at one target keeps only the kept places from a lane that is slow or new; it has its turn.
+    #[test]
+    fn quick_lanes_keep_a_new_one_waiting_no_longer_than_its_turn() {
+        let mut lanes = Many::new(DEFAULT);
+        make_quick(&mut lanes, 0..60, 7);
+        let mut running: VecDeque<_> = hang(&mut lanes, 6000, |call| ("s".to_owned(), call % 60, 7)).into();
+        assert_eq!(running.len(), 100);
+        let place = lanes.take_place("s", &500, &7);
+        lanes.push(place, u32::MAX);
+        let mut ended = 0;
+        loop {
+            lanes.done(running.pop_front().expect("they run"), Some(true));
+            ended += 1;
+            let begun: Vec<_> = std::iter::from_fn(|| lanes.pop()).collect();
+            if begun.iter().any(|(_, item)| *item == u32::MAX) {
+                break;
+            }
+            running.extend(begun.into_iter().map(|(place, _)| place));
+        }
+        assert!(ended < 200, "{ended}");
     }
 
     /// A lane that was parked as a slow one goes before the others once a call of it has ended soon.

@@ -59,7 +59,7 @@ test('a rule is made, a job fails, somebody is told, and it is seen', async () =
   await dialog.getByLabel('Value').fill('ops');
   await dialog.getByRole('button', { name: 'Create' }).click();
   await row(page, 'ops').waitFor();
-  await page.getByText('No job that is watched is in trouble').waitFor();
+  await page.getByText('1 rule watches nothing').waitFor();
   assert.deepEqual((await api.call('GET', '/api/notifications')).body.value, [
     {
       name: 'ops',

@@ -378,3 +378,73 @@ fn an_address_has_no_more_than_it_needs() {
     let output = session.run("punctual job list --server http://ann:secret@127.0.0.1:1");
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// What the server does not know is refused before anything is changed, however a job is written.
+#[test]
+fn a_misspelt_member_changes_nothing() {
+    let session = Session::start(&[]);
+    let made = session.run("punctual job create j --every hour --start 2028-01-01 --url $ECHO -q");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let shown = session.run("punctual job show j --json").stdout;
+    let wrong = r#"{"action": {"type": "Http", "request": {"method": "GET", "uri": "http://127.0.0.1:1/"}}, "stat": "Disabled"}"#;
+    std::fs::write(session.folder.path().join("wrong.json"), wrong).expect("written");
+    for line in [
+        "job edit j --set recurence.interval=5 --set recurrence.interval=2",
+        "job edit j --set recurence.interval=5 --dry-run",
+        "job edit j --file wrong.json",
+        "job create new --file wrong.json",
+        "job create new --file wrong.json --dry-run",
+        "job create j --replace --file wrong.json",
+    ] {
+        let output = session.run(&format!("punctual {line}"));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}: {said}");
+        let member = if line.contains("--file") { "properties.stat" } else { "properties.recurence" };
+        assert!(
+            said.contains(&format!("{member}: a member of this name is not allowed here")),
+            "{line}: {said}"
+        );
+        assert!(output.stdout.is_empty(), "{line}");
+    }
+    assert_eq!(session.run("punctual job show j --json").stdout, shown);
+    assert_eq!(session.run("punctual job show new").status.code(), Some(3));
+    // A dry run hears of other faults as well.
+    let output = session.run("punctual job edit j --set recurrence.interval=0 --dry-run");
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// An edit prints when the server says that the job runs next, and a job that is off is shown as it stands.
+#[test]
+fn what_is_printed_of_a_job_is_what_the_server_says() {
+    let session = Session::start(&[]);
+    let said = |line: &str| {
+        let output = session.run(&format!("punctual {line}"));
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let next_runs = |text: &str| -> Vec<String> {
+        let lines = text.lines().skip_while(|line| !line.starts_with("next runs"));
+        lines.take(3).map(|line| line.trim_start_matches("next runs").trim().to_owned()).collect()
+    };
+    said("job create j --every hour --url $ECHO -q");
+    running::until("it has run at once", || said("job show j").contains("1 run,"));
+    // It has no start: read on its own, it would run now.
+    let edited = said("job edit j --set action.request.body=b");
+    assert_eq!(next_runs(&edited), next_runs(&said("job show j")), "{edited}");
+
+    said("job disable j");
+    let shown = said("job show j");
+    assert!(shown.contains("state         disabled") && shown.contains("1 run,"), "{shown}");
+    assert!(!shown.contains("last run      -"), "{shown}");
+    said("job enable j");
+    said("collection disable default");
+    let shown = said("job show j");
+    assert!(shown.contains("paused (collection default is disabled)"), "{shown}");
+    assert!(shown.contains("next runs     -"), "{shown}");
+    let listed = said("job list");
+    let line = listed.lines().nth(1).expect("a line").to_owned();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(cells[..3], ["j", "paused", "-"], "{listed}");
+    let edited = said("job edit j --set action.request.body=c");
+    assert!(edited.contains("Its job collection is disabled"), "{edited}");
+}

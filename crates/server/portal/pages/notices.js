@@ -57,8 +57,7 @@ export function show(place) {
         cell('In trouble', troubleOf(rule)),
         cell('Which jobs', [
           places(rule),
-          rule.watchesNothing &&
-            h('span', { class: 'sub late' }, icon('warn'), 'watches nothing: no job has these names'),
+          rule.watchesNothing && h('span', { class: 'sub' }, icon('warn'), ' watches nothing: no job has these names'),
         ]),
         cell('Who is told', h('code', { class: 'breakable' }, rule.uri)),
         h('td', { class: 'right nowrap acts' }, acts(rule)),
@@ -149,6 +148,11 @@ function verdict(raised, rules) {
   const jobs = new Set(raised.map(({ job }) => job.toLowerCase())).size;
   const waiting = raised.filter(({ delivery }) => delivery === 'pending').length;
   const failed = raised.filter(({ delivery }) => delivery === 'failed').length;
+  const idle = rules.filter((rule) => rule.watchesNothing).length;
+  const kind = jobs ? 'bad' : idle ? 'late' : 'good';
+  const sentence = idle
+    ? `${many(idle, 'rule watches', 'rules watch')} nothing`
+    : 'No job that is watched is in trouble';
   const told = [
     failed && `${many(failed, 'notice')} could not be delivered`,
     waiting && `${many(waiting, 'notice is', 'notices are')} on the way`,
@@ -157,19 +161,15 @@ function verdict(raised, rules) {
     ? `${told.join(', ')}.`
     : jobs
       ? 'Everybody who should be told was told.'
-      : `${many(rules.length, 'rule watches', 'rules watch')}.`;
+      : `${many(rules.length - idle, 'rule watches', 'rules watch')}.`;
   return h(
     'section',
-    { class: `verdict ${jobs ? 'bad' : 'good'}` },
-    h('span', { class: 'sign' }, icon(jobs ? 'warn' : 'check')),
+    { class: `verdict ${kind}` },
+    h('span', { class: 'sign' }, icon(kind === 'good' ? 'check' : 'warn')),
     h(
       'div',
       {},
-      h(
-        'p',
-        { class: 'sentence' },
-        jobs ? `${many(jobs, 'job is', 'jobs are')} in trouble` : 'No job that is watched is in trouble',
-      ),
+      h('p', { class: 'sentence' }, jobs ? `${many(jobs, 'job is', 'jobs are')} in trouble` : sentence),
       h('p', { class: 'more' }, text),
     ),
   );

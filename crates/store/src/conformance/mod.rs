@@ -131,7 +131,8 @@ macro_rules! conformance {
                 a_disabled_collection_is_the_reason,
                 a_job_that_runs_once_runs_after_a_pause,
                 what_is_off_has_skipped_what_is_entered_later,
-                what_is_off_is_found_by_name_and_time;
+                what_is_off_is_found_by_name_and_time,
+                a_job_knows_whether_its_collection_is_on;
             settling:
                 success_counts_and_completes,
                 failures_are_repeated_then_fault,

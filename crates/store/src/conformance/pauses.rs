@@ -4,7 +4,7 @@ use model::{CollectionPath, Definition, Fate, JobState, LedgerEntry, Plan, Reaso
 
 use super::Backend;
 use super::world::{World, collection, done, named, path};
-use crate::{Expected, LedgerQuery, SkippedSoFar, Span};
+use crate::{Expected, JobQuery, LedgerQuery, Page, SkippedSoFar, Span};
 
 /// Every two minutes, beginning in half a minute.
 fn other_times(world: &World<'_>) -> impl Fn(&mut Definition) {
@@ -310,4 +310,29 @@ pub async fn what_is_off_is_found_by_name_and_time(backend: &dyn Backend) {
     let found = so_far(&world, &default(), 2).await;
     assert_eq!((found.entries.len(), found.more), (2, true));
     assert!(!so_far(&world, &default(), 3).await.more);
+}
+
+/// While its collection is off a job has no next run, however it is found; what is stored of it stays.
+pub async fn a_job_knows_whether_its_collection_is_on(backend: &dyn Backend) {
+    let world = World::new(backend).await;
+    let due = Some(world.after(60));
+    assert_eq!(world.put("job", world.minutely_in(60)).await.next_run(), due);
+    for on in [false, true] {
+        world.switch_collection(on).await;
+        let next = due.filter(|_| on);
+        let patched = world.patch("job", JobState::Enabled, |_| ()).await;
+        let new = world.put(if on { "later" } else { "new" }, world.minutely_in(60)).await;
+        let page = Page { skip: 0, top: 10 };
+        let mut found = world.store().find_jobs(&JobQuery::default(), page).await.unwrap().jobs;
+        found.extend(world.store().jobs(&path(), None, page).await.unwrap().unwrap());
+        found.extend(world.store().all_jobs(&path()).await.unwrap());
+        found.extend([patched, new]);
+        assert!(found.len() > 5);
+        for stored in found {
+            assert_eq!((stored.collection_enabled, stored.next_run()), (on, next), "{}", stored.job.name);
+            assert_eq!(stored.job.next_at, due, "{}", stored.job.name);
+        }
+        let soonest = world.store().soonest_jobs(10).await.unwrap();
+        assert_eq!(soonest.is_empty(), !on);
+    }
 }

@@ -30,9 +30,11 @@ use crate::{
     settings::{ActionSettings, SettingsError},
 };
 
-/// How many names are resolved at once. The machine's resolver blocks a thread for each, and those threads are shared
-/// with everybody else in the process.
-const RESOLVING: usize = 32;
+/// How many names are resolved at once. The machine's resolver blocks a thread for each, and those threads, 512 by tokio's
+/// default, are shared with everybody else in the process. A name whose servers do not answer blocks its thread for ten
+/// seconds and more: so that the jobs of one collection, of which 200 run at a time, keep no other from being resolved,
+/// there are more than these.
+const RESOLVING: usize = 256;
 
 /// How many addresses of one name are tried.
 const ADDRESSES: usize = 8;

@@ -64,7 +64,7 @@ async fn names_without_an_answer_keep_no_other_from_being_resolved() {
         .map(|number| {
             let actions = Arc::clone(&actions);
             tokio::spawn(
-                async move { attempt(&actions, get(&format!("http://silent{number}.example/"))).await },
+                async move { attempt(&actions, get(format!("http://silent{number}.example/"))).await },
             )
         })
         .collect();
@@ -76,7 +76,7 @@ async fn names_without_an_answer_keep_no_other_from_being_resolved() {
     tokio::time::timeout(Duration::from_secs(60), all_asked).await.expect("each has a thread");
     let server = Server::start(|_| ok("known")).await;
     let port = server.address.port();
-    attempt(&actions, get(&format!("http://known.example:{port}/"))).await;
+    attempt(&actions, get(format!("http://known.example:{port}/"))).await;
     assert_eq!(server.requests().len(), 1);
     assert!(silent.iter().all(|call| !call.is_finished()));
     drop(let_go);

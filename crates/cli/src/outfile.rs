@@ -20,9 +20,9 @@ pub(crate) async fn write(
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return fill(&mut File::options().write(true).open(path)?).await;
     }
-    if is_store(path) {
-        let says =
-            format!("{} is the store of a server, which would be lost; name another file", path.display());
+    if path.exists() && is_of_a_store(path) {
+        let file = path.display();
+        let says = format!("{file} is part of the store of a server, which would be lost; name another file");
         return Err(Refused::new(says).into());
     }
     let partial = with_suffix(path, ".partial");
@@ -46,9 +46,11 @@ pub(crate) async fn write(
     written
 }
 
-/// Whether a server keeps its jobs there. What is beside a store gives it away.
-fn is_store(path: &Path) -> bool {
-    ["-wal", ".lock", ".witness"].iter().any(|suffix| with_suffix(path, suffix).exists())
+/// Whether a server keeps its jobs there: in the file, or in its folder, where the log and the keys of the store are too.
+fn is_of_a_store(path: &Path) -> bool {
+    let is_served =
+        |file: &Path| [".lock", ".witness"].iter().any(|suffix| with_suffix(file, suffix).exists());
+    is_served(path) || is_served(&path.with_file_name("punctual.db"))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

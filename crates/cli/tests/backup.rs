@@ -155,11 +155,13 @@ fn what_a_command_writes_takes_the_place_of_files_only() {
     assert_eq!(path("copy").metadata().expect("there").permissions().mode() & 0o777, 0o600);
 
     // The store of the server is not replaced under it.
-    let store = data.path().join("punctual.db");
-    for command in commands {
-        let output = run(&[command, &[store.to_str().expect("text")]].concat());
-        assert_eq!(output.status.code(), Some(2), "{command:?}: {}", said(&output));
-        assert!(said(&output).contains("is the store of a server"), "{}", said(&output));
+    for part in ["punctual.db", "punctual.db-wal", "punctual.db.lock", "keys"] {
+        let part = data.path().join(part);
+        for command in commands {
+            let output = run(&[command, &[part.to_str().expect("text")]].concat());
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {}", said(&output));
+            assert!(said(&output).contains("is part of the store of a server"), "{}", said(&output));
+        }
     }
     assert_eq!(server.call("GET", COLLECTION, None).0, 200);
     server.kill();

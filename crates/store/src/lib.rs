@@ -174,6 +174,13 @@ pub struct JobRecord {
     pub collection_enabled: bool,
 }
 
+impl StoredJob {
+    /// Returns when the job is due next; `None` while its collection is off.
+    pub fn next_run(&self) -> Option<Timestamp> {
+        self.job.next_at.filter(|_| self.collection_enabled)
+    }
+}
+
 impl JobRecord {
     /// Returns when the job is due next; `None` while its collection is off, or the job cannot be read.
     pub fn next_run(&self) -> Option<Timestamp> {

@@ -1,7 +1,7 @@
 //! Lookups: from a name to its addresses, so that names which get no reply hold up only themselves.
 //!
-//! The machine's resolver blocks a thread for each lookup, and those threads are shared with the whole process, so only a
-//! few lookups run at once. Calls to one name share a lookup. What is left is shared by what is known of a name: one
+//! The machine's resolver blocks a thread for each lookup, and those threads, 512 by tokio's default, are shared with the
+//! whole process, so not all of them are for lookups. Calls to one name share a lookup. What is left is shared by what is known of a name: one
 //! whose last lookup was quick may use all threads, one that is new two thirds of them, and one whose last lookup was slow
 //! a third.
 
@@ -18,8 +18,9 @@ use tokio::time::Instant;
 use crate::fault::root_cause;
 use crate::resolver::Resolver;
 
-/// How many lookups run at once in each third.
-const THIRD: usize = 32;
+/// How many lookups run at once in each third. Two thirds are more than the calls of one collection that run at a time, 200, so
+/// that it cannot keep the names of others from being resolved.
+const THIRD: usize = 128;
 
 /// A lookup that takes no longer is quick.
 const QUICK: Duration = Duration::from_secs(1);

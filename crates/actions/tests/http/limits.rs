@@ -3,7 +3,11 @@
 use std::{
     io,
     net::SocketAddr,
-    sync::{Mutex, mpsc},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
 };
 
 use actions::{Namespace, Resolver, ServiceBusSettings};
@@ -23,6 +27,61 @@ impl Resolver for Silent {
     fn resolve(&self, _: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
         let _ = self.0.lock().unwrap().recv();
         Ok(Vec::new())
+    }
+}
+
+/// A resolver that knows one name, and says nothing of others until it is let go.
+#[derive(Debug)]
+struct OneKnown {
+    held: Mutex<mpsc::Receiver<()>>,
+    silent: AtomicUsize,
+}
+
+impl Resolver for OneKnown {
+    fn resolve(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        if name == "known.example" {
+            return Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))]);
+        }
+        self.silent.fetch_add(1, Ordering::SeqCst);
+        let _ = self.held.lock().unwrap().recv();
+        Ok(Vec::new())
+    }
+}
+
+/// So many calls may run of one collection, and the servers of a domain that nobody answers for block a thread for each.
+#[tokio::test]
+async fn names_without_an_answer_keep_no_other_from_being_resolved() {
+    let (let_go, held) = mpsc::channel();
+    let resolver = Arc::new(OneKnown { held: Mutex::new(held), silent: AtomicUsize::new(0) });
+    let patience = Duration::from_secs(600);
+    let actions = Arc::new(actions(ActionSettings {
+        timeout: patience,
+        resolve_timeout: patience,
+        resolver: resolver.clone(),
+        ..settings()
+    }));
+    let silent: Vec<_> = (0..200)
+        .map(|number| {
+            let actions = Arc::clone(&actions);
+            tokio::spawn(
+                async move { attempt(&actions, get(format!("http://silent{number}.example/"))).await },
+            )
+        })
+        .collect();
+    let all_asked = async {
+        while resolver.silent.load(Ordering::SeqCst) < 200 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), all_asked).await.expect("each has a thread");
+    let server = Server::start(|_| ok("known")).await;
+    let port = server.address.port();
+    attempt(&actions, get(format!("http://known.example:{port}/"))).await;
+    assert_eq!(server.requests().len(), 1);
+    assert!(silent.iter().all(|call| !call.is_finished()));
+    drop(let_go);
+    for call in silent {
+        call.await.expect("it ended");
     }
 }
 

@@ -4,7 +4,7 @@ use model::{CollectionPath, Definition, Fate, JobState, LedgerEntry, Plan, Reaso
 
 use super::Backend;
 use super::world::{World, collection, done, named, path};
-use crate::{Expected, JobQuery, LedgerQuery, Page, SkippedSoFar, Span};
+use crate::{Expected, FoundJob, JobQuery, LedgerQuery, Page, SkippedSoFar, Span};
 
 /// Every two minutes, beginning in half a minute.
 fn other_times(world: &World<'_>) -> impl Fn(&mut Definition) {
@@ -325,12 +325,18 @@ pub async fn a_job_knows_whether_its_collection_is_on(backend: &dyn Backend) {
         let page = Page { skip: 0, top: 10 };
         let mut found = world.store().find_jobs(&JobQuery::default(), page).await.unwrap().jobs;
         found.extend(world.store().jobs(&path(), None, page).await.unwrap().unwrap());
-        found.extend(world.store().all_jobs(&path()).await.unwrap());
-        found.extend([patched, new]);
-        assert!(found.len() > 5);
-        for stored in found {
-            assert_eq!((stored.collection_enabled, stored.next_run()), (on, next), "{}", stored.job.name);
-            assert_eq!(stored.job.next_at, due, "{}", stored.job.name);
+        let mut shown: Vec<_> = found
+            .into_iter()
+            .map(|record| (record.name.clone(), record.collection_enabled, record.next_run(), record.next_at))
+            .collect();
+        let mut opened = world.store().all_jobs(&path()).await.unwrap();
+        opened.extend([patched, new].map(FoundJob::Readable));
+        shown.extend(opened.iter().filter_map(FoundJob::readable).map(|stored| {
+            (stored.job.name.clone(), stored.collection_enabled, stored.next_run(), stored.job.next_at)
+        }));
+        assert!(shown.len() > 7);
+        for (name, is_on, next_run, next_at) in shown {
+            assert_eq!((is_on, next_run, next_at), (on, next, due), "{name}");
         }
         let soonest = world.store().soonest_jobs(10).await.unwrap();
         assert_eq!(soonest.is_empty(), !on);

@@ -267,8 +267,7 @@ fn job_answer(call: &Call, status: u16, stored: &StoredJob) -> Answer {
 /// A job as the API answers it. While its collection is off it has no next run: what the old service answered then is in no
 /// recording, and an instant at which nothing happens would be a false answer.
 fn job_body(call: &Call, stored: &StoredJob) -> serde_json::Value {
-    let next_at = stored.job.next_at.filter(|_| stored.collection_enabled);
-    let shown = Shown { next_at, ..Shown::from(&stored.job) };
+    let shown = Shown { next_at: stored.next_run(), ..Shown::from(&stored.job) };
     wire::job::write(&stored.collection, shown, call.dialect)
 }
 

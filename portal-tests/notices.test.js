@@ -69,8 +69,11 @@ test('a rule is made, a job fails, somebody is told, and it is seen', async () =
       source: 'stored',
       headers: { 'X-Team': 'ops' },
       mayChange: true,
+      watchesNothing: true,
     },
   ]);
+  // The collection is not there yet, or its name is wrong: that shows.
+  await row(page, 'ops').getByText('watches nothing').waitFor();
 
   // Another of the same name is not made in its place.
   await page.getByRole('button', { name: 'New rule' }).click();

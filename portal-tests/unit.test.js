@@ -328,3 +328,13 @@ test('what is said of nodes', async () => {
   assert.match(standing([a, node('b', 'lost', 4)]).text, /^The lease of b has run out/);
   assert.deepEqual([12, -1200, 0].map(offset), ['+12 ms', '−1\u202f200 ms', '0 ms']);
 });
+
+test('nothing is well while the clock is wrong', async () => {
+  const { verdict } = await load('verdict.js');
+  const totals = { ran: 3, ranLate: 0, faulted: 0, skipped: 0, missed: 0, failedAttempts: 0 };
+  const jobs = { enabled: 3, disabled: 0, completed: 0, faulted: 0 };
+  const warnings = [{ code: 'clockBehind', message: 'The clock is 2 days behind.', seconds: 172_800 }];
+  const said = verdict({ jobs, span: 'hour', totals, warnings });
+  assert.deepEqual([said.kind, said.title], ['late', 'The clock is not right']);
+  assert.equal(verdict({ jobs, span: 'hour', totals: { ...totals, faulted: 1 }, warnings }).kind, 'bad');
+});

@@ -37,7 +37,10 @@ summary() {
     if ((${#steps_skipped[@]})); then
         skipped=", skipped: $(IFS=,; echo "${steps_skipped[*]}")"
     fi
-    if (($2 == 0)); then
+    # A signal ends a script in the middle of a step, with the status of what came before it.
+    if (($2 == 0)) && [[ $current_step ]]; then
+        printf '\n%s: STOPPED in "%s" after %d s%s\n' "$1" "$current_step" "$SECONDS" "$skipped" >&2
+    elif (($2 == 0)); then
         printf '\n%s: ok, %d steps in %d s%s\n' "$1" "$steps_run" "$SECONDS" "$skipped"
     else
         printf '\n%s: FAILED%s after %d s (status %d)%s\n' \

@@ -57,11 +57,13 @@ pub enum Act {
     Authenticate,
     /// Something was looked at.
     Read,
+    /// Old entries of the audit itself were removed by retention.
+    PruneAudit,
 }
 
 impl Act {
     /// All of them, with the names that the API has for them.
-    pub const NAMES: [(&'static str, Self); 21] = [
+    pub const NAMES: [(&'static str, Self); 22] = [
         ("resourceGroups/write", Self::WriteGroup),
         ("resourceGroups/delete", Self::DeleteGroup),
         ("jobCollections/write", Self::WriteCollection),
@@ -83,6 +85,7 @@ impl Act {
         ("signOut", Self::SignOut),
         ("authenticate", Self::Authenticate),
         ("read", Self::Read),
+        ("audit/prune", Self::PruneAudit),
     ];
 
     /// As in the API.
@@ -222,6 +225,62 @@ impl Link {
     }
 }
 
+/// What retention has removed from a chain, as its mark in that chain says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The last entry that it removed.
+    pub last: Link,
+    /// When.
+    pub at: Timestamp,
+    /// Entries from before this instant were too old.
+    pub before: Timestamp,
+}
+
+/// In whose name retention marks what it removes.
+const RETENTION: &str = "retention";
+
+impl Removed {
+    /// Returns the mark: a note like any other, so it cannot be changed or left out unseen.
+    pub fn note(&self) -> Note {
+        let Link { serial, hash } = self.last;
+        let detail = serde_json::json!({
+            "removedTo": serial,
+            "hash": hash.to_string(),
+            "before": self.before.to_string(),
+        });
+        Note {
+            at: self.at,
+            who: RETENTION.to_owned(),
+            name: RETENTION.to_owned(),
+            from: String::new(),
+            act: Act::PruneAudit,
+            target: String::new(),
+            verdict: Verdict::Done,
+            detail: detail.to_string(),
+        }
+    }
+
+    /// Reads a mark; `None` where a note is none.
+    fn read(note: &Note) -> Option<Self> {
+        let detail: serde_json::Value =
+            (note.act == Act::PruneAudit).then(|| serde_json::from_str(&note.detail).ok())??;
+        let hash = detail["hash"].as_str().and_then(from_hex)?;
+        let last = Link { serial: detail["removedTo"].as_i64()?, hash: Hash(hash) };
+        Some(Self { last, at: note.at, before: detail["before"].as_str()?.parse().ok()? })
+    }
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 2 * bytes.len() {
+        return None;
+    }
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
 /// What is wrong with a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Break {
@@ -242,6 +301,11 @@ pub enum Break {
         /// The one that is noted.
         noted: i64,
     },
+    /// Entries at the beginning are not there, and no mark in the chain says that retention has removed them.
+    Gone {
+        /// The last of them.
+        serial: i64,
+    },
 }
 
 impl fmt::Display for Break {
@@ -252,6 +316,12 @@ impl fmt::Display for Break {
             Self::Cut { serial, noted } => {
                 write!(f, "it ends with entry {serial}, where {noted} was written")
             }
+            Self::Gone { serial } => {
+                write!(
+                    f,
+                    "entries 1 to {serial} are gone, and retention has left no mark that it removed them"
+                )
+            }
         }
     }
 }
@@ -260,7 +330,9 @@ impl fmt::Display for Break {
 #[derive(Debug, Clone)]
 pub struct Walk {
     chain: i64,
+    before: Link,
     last: Link,
+    removed: Option<Removed>,
 }
 
 impl Walk {
@@ -271,7 +343,7 @@ impl Walk {
 
     /// From the entry before the first that is kept.
     pub fn from(chain: i64, before: Link) -> Self {
-        Self { chain, last: before }
+        Self { chain, before, last: before, removed: None }
     }
 
     /// One entry further.
@@ -288,7 +360,22 @@ impl Walk {
             return Err(Break::Changed { serial: next.serial });
         }
         self.last = next;
+        self.removed = Removed::read(&entry.note).or(self.removed.take());
         Ok(())
+    }
+
+    /// Returns the latest mark of retention that was seen, which has to explain what is missing at the beginning. Up to
+    /// the entry `unmarked` retention left no marks.
+    ///
+    /// # Errors
+    ///
+    /// When it does not.
+    pub fn beginning(&self, unmarked: i64) -> Result<Option<&Removed>, Break> {
+        let marked = self.removed.as_ref().filter(|removed| removed.last == self.before);
+        if marked.is_none() && self.before.serial > unmarked {
+            return Err(Break::Gone { serial: self.before.serial });
+        }
+        Ok(marked)
     }
 
     /// Whether this is the end that was noted.
@@ -363,6 +450,30 @@ mod tests {
         let mut swapped = entries;
         swapped.swap(0, 1);
         assert_eq!(verify(&swapped, noted), Err(Break::Missing { serial: 1 }));
+    }
+
+    #[test]
+    fn what_is_missing_at_the_beginning_has_a_mark() {
+        let entries = chain();
+        let before = Link { serial: 2, hash: entries[1].hash };
+        let walk = |more: &[Note], unmarked: i64| {
+            let mut walk = Walk::from(0, before);
+            entries[2..].iter().try_for_each(|entry| walk.step(entry))?;
+            for note in more {
+                let Link { serial, hash } = walk.last().follow(0, note);
+                walk.step(&Entry { chain: 0, serial, note: note.clone(), hash })?;
+            }
+            walk.beginning(unmarked).map(Option::<&Removed>::cloned)
+        };
+        let gone = Err(Break::Gone { serial: 2 });
+        assert_eq!(walk(&[], 0), gone);
+        assert_eq!(walk(&[], 1), gone);
+        assert_eq!(walk(&[], 2), Ok(None), "there were no marks then");
+        let removed = Removed { last: before, at: Timestamp::UNIX_EPOCH, before: Timestamp::UNIX_EPOCH };
+        assert_eq!(walk(&[removed.note(), note("later")], 0), Ok(Some(removed.clone())));
+        let other = Removed { last: Link { serial: 1, hash: entries[0].hash }, ..removed };
+        assert_eq!(walk(&[other.note()], 0), gone, "more is missing than the mark says");
+        assert_eq!(Walk::from(0, Link::START).beginning(0), Ok(None), "nothing is missing");
     }
 
     #[test]

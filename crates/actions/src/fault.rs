@@ -5,6 +5,8 @@
 
 use std::{error::Error, fmt, io, time::Duration};
 
+use model::Redaction;
+
 use crate::settings::ActionSettings;
 
 /// What kind of fault, by its recorded name.
@@ -94,6 +96,12 @@ impl Fault {
     pub(crate) fn unresolved(host: &str, cause: impl Into<String>) -> Self {
         let text = format!("The remote name could not be resolved: '{host}'");
         Self { kind: Kind::NameResolutionFailure, text: Some(text), cause: Some(cause.into()) }
+    }
+
+    /// The same without secrets, which a cause may quote.
+    pub(crate) fn redacted(self, secrets: &Redaction) -> Self {
+        let hide = |text: String| secrets.apply(&text).into_owned();
+        Self { text: self.text.map(hide), cause: self.cause.map(hide), ..self }
     }
 
     /// One redirect too many.

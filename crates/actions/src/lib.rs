@@ -49,7 +49,7 @@
 //! # What it refuses
 //!
 //! To remember anything about jobs, to retry (that is decided elsewhere), and to show a secret: neither the request's
-//! headers nor the user information of a URI appear in a message.
+//! headers nor the user information of a URI appear in a message, and `secrets` finds what a target must not repeat.
 
 #![forbid(unsafe_code)]
 
@@ -63,6 +63,7 @@ mod order;
 mod refusal;
 mod resolver;
 pub mod scripted;
+mod secrets;
 mod service_bus;
 mod settings;
 mod storage_queue;
@@ -141,16 +142,17 @@ impl Actions {
 #[async_trait]
 impl Runner for Actions {
     async fn run(&self, order: Order<'_>) -> Outcome {
+        let secrets = secrets::of(order.call);
         match order.call {
-            Call::Http { request, .. } => self.http.run(&order, request).await,
+            Call::Http { request, .. } => self.http.run(&order, request, secrets).await,
             Call::StorageQueue(message) => {
-                storage_queue::run(&self.http, &self.storage_accounts, &order, message).await
+                storage_queue::run(&self.http, &self.storage_accounts, &order, message, &secrets).await
             }
             Call::ServiceBusQueue(message) => {
-                self.service_bus.run(&self.http, &order, Entity::Queue, message).await
+                self.service_bus.run(&self.http, &order, Entity::Queue, message, secrets).await
             }
             Call::ServiceBusTopic(message) => {
-                self.service_bus.run(&self.http, &order, Entity::Topic, message).await
+                self.service_bus.run(&self.http, &order, Entity::Topic, message, secrets).await
             }
         }
     }

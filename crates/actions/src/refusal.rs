@@ -1,16 +1,13 @@
 //! Refusals: what a queue says when it does not take a message, in one line and without our secrets.
 
-use std::borrow::Cow;
-
 use ::http::response::Parts;
+
+use model::Redaction;
 
 use crate::{http::message, xml};
 
 /// Characters of a refusal that are kept: as many as of a body of HTTP.
 const KEPT: usize = 1024;
-
-/// What stands instead of a secret.
-const HIDDEN: &str = "(hidden)";
 
 /// An answer of a queue's REST endpoint: its status, and the code and text of its error document.
 pub(crate) struct Refusal {
@@ -21,8 +18,10 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// Reads an answer. Services that quote what they were sent do not get to quote `secrets`.
-    pub(crate) fn read(head: &Parts, body: &[u8], secrets: &[&str]) -> Self {
+    pub(crate) fn read(head: &Parts, body: &[u8], secrets: &Redaction) -> Self {
         let body = String::from_utf8_lossy(body);
+        // Before spaces are left out, which a secret may have.
+        let body = secrets.apply(&body);
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let code = header("x-ms-error-code").or_else(|| xml::text_of(&body, "Code"));
         let told = ["Message", "Detail"].iter().find_map(|element| xml::text_of(&body, element));
@@ -38,17 +37,15 @@ impl Refusal {
     }
 
     /// `'NotFound' QueueNotFound The specified queue does not exist.`
-    pub(crate) fn into_text(self) -> String {
-        self.text
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 }
 
 /// A text as it may be shown: without secrets, without control characters, and not too long.
-pub(crate) fn hide(text: &str, secrets: &[&str]) -> String {
-    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
-    let text = secrets.fold(Cow::Borrowed(text), |text, secret| text.replace(secret, HIDDEN).into());
+pub(crate) fn hide(text: &str, secrets: &Redaction) -> String {
     let shown = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
-    text.chars().map(shown).take(KEPT).collect()
+    secrets.apply_up_to(text, KEPT).chars().map(shown).take(KEPT).collect()
 }
 
 #[cfg(test)]
@@ -63,7 +60,9 @@ mod tests {
             response = response.header(*name, *value);
         }
         let (head, ()) = response.body(()).unwrap().into_parts();
-        Refusal::read(&head, body.as_bytes(), &["s3cret", ""]).into_text()
+        let mut secrets = Redaction::default();
+        secrets.add("s3cret");
+        Refusal::read(&head, body.as_bytes(), &secrets).text().to_owned()
     }
 
     #[test]
@@ -83,6 +82,6 @@ mod tests {
     fn secrets_are_hidden_and_length_is_bounded() {
         assert_eq!(refusal(400, &[], "you sent sig=s3cret&x"), "'BadRequest' you sent sig=(hidden)&x");
         assert_eq!(refusal(400, &[], &"é".repeat(5000)).chars().count(), KEPT);
-        assert_eq!(hide("a\0b", &[]), "a\u{fffd}b");
+        assert_eq!(hide("a\0b", &Redaction::default()), "a\u{fffd}b");
     }
 }

@@ -29,6 +29,7 @@ enum What {
     #[command(
         after_help = "Each entry has a hash over itself and over the one before. Whoever changes one has to write all that follow anew;
 keep the hash of the last entry elsewhere, and compare it, to see that too.
+What retention removes it marks in the chain. Entries that are missing without such a mark are an error.
 It ends with status 1 where something is wrong, and names the first entry that is.
 
 Examples:
@@ -139,18 +140,23 @@ async fn verify(format: Format, server: &Server) -> anyhow::Result<()> {
         if let Some(verdict) = verdict {
             broken.push(format!("chain {}: {verdict}", number("chain")));
         }
+        let removed = chain["removed"]["last"].as_i64().map(|last| match chain["removed"]["at"].as_str() {
+            Some(_) => format!("whole; 1 to {last} removed by retention, {}", time(&chain["removed"]["at"])),
+            None => format!("whole; 1 to {last} removed by an earlier version, which left no mark"),
+        });
         let cells = vec![
             number("chain"),
             number("first"),
             number("last"),
-            verdict.unwrap_or("whole").to_owned(),
+            verdict.map(str::to_owned).or(removed).unwrap_or_else(|| "whole".to_owned()),
             text(&chain["hash"]),
         ];
         list.add(chain, cells)?;
     }
     list.end("nothing was noted yet")?;
-    if broken.is_empty() {
-        return Ok(());
+    match found["whole"].as_bool() {
+        Some(true) if broken.is_empty() => Ok(()),
+        None => bail!("the server does not say whether the audit is whole: is it Punctual?"),
+        Some(_) => bail!("the audit was changed: {}", broken.join("; ")),
     }
-    bail!("the audit was changed: {}", broken.join("; "))
 }

@@ -1,6 +1,5 @@
 //! `punctual backup`: a copy of a running server's store.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use crate::client;
+use crate::outfile;
 use crate::progress::Progress;
 use crate::refused::Refused;
 use crate::target::Server;
@@ -54,40 +54,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         if stdout {
             return save(answer.into_body(), length, &mut io::stdout().lock()).await;
         }
-        // It gets its name when it is complete, so that half a copy never looks like one.
-        let partial = PathBuf::from(format!("{}.partial", file.display()));
-        let saved = save_as(answer.into_body(), length, &partial).await;
-        let saved = saved.and_then(|()| look_through(&partial));
-        let saved = saved.and_then(|()| Ok(fs::rename(&partial, file)?));
-        if saved.is_err() {
-            // Only tidying up; the first error says what is wrong.
-            let _ = fs::remove_file(&partial);
-        }
-        saved.with_context(|| format!("{} cannot be written", file.display()))?;
+        // What the store holds is for its owner's eyes.
+        let saved = outfile::write(file, 0o600, async |to| save(answer.into_body(), length, to).await);
+        saved.await.with_context(|| format!("{} cannot be written", file.display()))?;
         writeln!(io::stdout(), "{} holds the store as it was at {at}, {length} bytes", file.display())?;
         Ok(())
     })
-}
-
-async fn save_as(body: Incoming, length: u64, path: &Path) -> anyhow::Result<()> {
-    let mut file = private(path)?;
-    save(body, length, &mut file).await?;
-    Ok(file.sync_all()?)
-}
-
-/// Whether the copy is a store that can be opened: now, and not when it is needed.
-fn look_through(file: &Path) -> anyhow::Result<()> {
-    let found = store::inspect(file)?;
-    if !found.faults.is_empty() {
-        bail!("the copy is damaged: {}", found.faults.join("; "));
-    }
-    Ok(())
-}
-
-/// What the store holds is for its owner's eyes.
-fn private(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 async fn save(mut body: Incoming, length: u64, to: &mut impl Write) -> anyhow::Result<()> {

@@ -31,6 +31,9 @@ const LONGEST_PAUSE: u64 = 60;
 /// In bytes: the largest answer that is held in memory. A page of a list is far smaller.
 const LARGEST_ANSWER: usize = 64 << 20;
 
+/// Every answer of the server has it. What comes without is the page of a proxy, or another program's.
+const MARK: &str = "x-ms-request-id";
+
 /// Talks to one server.
 #[derive(Clone)]
 pub(crate) struct Client {
@@ -49,6 +52,21 @@ pub(crate) struct Problem {
     pub(crate) code: Option<String>,
     /// What the server says: its message, or one line for each fault.
     pub(crate) reasons: Vec<String>,
+    /// What was asked for, where it does not exist.
+    pub(crate) missing: Option<Box<Missing>>,
+}
+
+/// Something that a server does not have.
+pub(crate) struct Missing {
+    pub(crate) client: Client,
+    /// The path that was asked for, with its query.
+    pub(crate) path: String,
+}
+
+impl fmt::Debug for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Missing").field(&self.path).finish()
+    }
 }
 
 impl fmt::Display for Problem {
@@ -119,6 +137,10 @@ impl Client {
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
             return Err(refused("names no web server").into());
         }
+        let has_user = !base.username().is_empty() || base.password().is_some();
+        if has_user || base.query().is_some() || base.fragment().is_some() {
+            return Err(refused("has a user, a query or a fragment, which mean nothing here").into());
+        }
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(CONNECT_PATIENCE));
@@ -174,6 +196,14 @@ impl Client {
         loop {
             let answer = self.once(&method, path, body, condition).await?;
             if answer.status().is_success() {
+                if !answer.headers().contains_key(MARK) {
+                    bail!(
+                        "{} answers {}, but not as Punctual does: there is no header {MARK}. Is it the address of the \
+                         server?",
+                        self.address(),
+                        answer.status().as_u16()
+                    );
+                }
                 return Ok(answer);
             }
             let status = answer.status().as_u16();
@@ -188,14 +218,16 @@ impl Client {
                      --context or PUNCTUAL_SERVER",
                     self.address()
                 );
-                return Err(Problem { status, code: None, reasons: vec![why] }.into());
+                return Err(Problem { status, code: None, reasons: vec![why], missing: None }.into());
             }
             let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
             // An answer that breaks off has still told its status.
             let body = body.map(Collected::to_bytes).unwrap_or_default();
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
             let code = body["error"]["code"].as_str().map(ToOwned::to_owned);
-            let problem = Problem { status, code, reasons: reasons(status, &body) };
+            let missing =
+                (status == 404).then(|| Box::new(Missing { client: self.clone(), path: path.to_owned() }));
+            let problem = Problem { status, code, reasons: reasons(status, &body), missing };
             match pause {
                 Some(seconds) if status == 429 && pauses < MOST_PAUSES && seconds <= LONGEST_PAUSE => {
                     let problem = problem.reasons.join(" ");
@@ -226,12 +258,30 @@ impl Client {
             serde_json::from_slice(&bytes)
                 .with_context(|| format!("{} does not answer with JSON: is it Punctual?", self.address()))?
         };
+        if !matches!(body, Value::Null | Value::Object(_)) {
+            bail!("{} does not answer with a JSON object: is it Punctual?", self.address());
+        }
         Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
     }
 
-    /// What is there.
+    /// What is there. That is never nothing.
     pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Answer> {
-        self.ask(Method::GET, path, None, &Condition::Always).await
+        let answer = self.ask(Method::GET, path, None, &Condition::Always).await?;
+        if answer.body.is_null() {
+            bail!("the answer of {} is empty: is it Punctual?", self.address());
+        }
+        Ok(answer)
+    }
+
+    /// The entries of a list that has one page.
+    pub(crate) async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
+        let mut entries = Vec::new();
+        let all = self.each(path, |entry| {
+            entries.push(entry);
+            Ok(Going::On)
+        });
+        all.await?;
+        Ok(entries)
     }
 
     /// Goes through all pages of a list, one entry after the other, until `each` has had enough.
@@ -244,6 +294,10 @@ impl Client {
         while let Some(path) = next.take() {
             let mut page = self.get(&path).await?.body;
             let entries = page["value"].take();
+            if page["moreOff"] == true {
+                let said = "more jobs are off than were looked at: `punctual ledger --collection NAME` shows those of one";
+                style::say("warning", said);
+            }
             let Value::Array(entries) = entries else {
                 bail!("{} does not answer with a list: is it Punctual?", self.address());
             };
@@ -282,6 +336,10 @@ impl Client {
             .with_context(|| format!("{uri} cannot be asked for"))?;
         if let Some(token) = &self.token {
             request.headers_mut().insert(header::AUTHORIZATION, token.clone());
+        }
+        if body.is_some() && matches!(*method, Method::PUT | Method::PATCH) {
+            // A member that the server does not know is a typing mistake, and nothing is done with half of what was meant.
+            request.headers_mut().insert("prefer", HeaderValue::from_static("handling=strict"));
         }
         if let Some((name, value)) = condition.header() {
             request.headers_mut().insert(name, HeaderValue::from_str(&value)?);

@@ -156,6 +156,13 @@ async fn list(format: Format, place: &Place) -> anyhow::Result<()> {
         Ok(Going::On)
     });
     added.await?;
+    if list.is_empty() && target.chosen.subscription {
+        // Azure lists what is in any subscription, whether or not it exists; this says whether it does.
+        target
+            .client
+            .get(&target::query("/api/jobs", &[("subscription", Some(&target.subscription))]))
+            .await?;
+    }
     list.end("there is no job collection; `punctual collection create NAME` makes one")?;
     Ok(())
 }

@@ -71,6 +71,11 @@ pub(crate) fn run(options: &Options, command: &clap::Command) -> anyhow::Result<
     Ok(out.flush()?)
 }
 
+/// Whether a shell takes it as one word. Every job's name is of these characters; another server may say anything.
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
 /// Completes the names of jobs, in the collection of the context.
 pub(crate) fn jobs() -> ArgValueCompleter {
     ArgValueCompleter::new(job_names)
@@ -84,7 +89,8 @@ fn job_names(begun: &OsStr) -> Vec<CompletionCandidate> {
             let mut names = Vec::new();
             let like = Filter { search: Some(begun.to_owned()), ..Filter::default() };
             let listed = like.each(&target, |job| {
-                names.extend(Some(text(&job["name"])).filter(|name| name.starts_with(begun)));
+                names
+                    .extend(Some(text(&job["name"])).filter(|name| name.starts_with(begun) && is_name(name)));
                 Ok(if names.len() < MOST_NAMES { Going::On } else { Going::Enough })
             });
             listed.await?;

@@ -96,6 +96,8 @@ impl Contexts {
 
     fn write(&self, path: &Path) -> anyhow::Result<()> {
         use std::os::unix::fs::OpenOptionsExt as _;
+        // Where it is a link, the file that it leads to is replaced.
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }

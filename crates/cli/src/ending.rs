@@ -66,8 +66,9 @@ impl std::fmt::Display for Ended {
 
 impl std::error::Error for Ended {}
 
-/// Says why it did not work, one line per reason; the status says what kind of reason that is.
-pub(crate) fn end(error: &anyhow::Error) -> ExitCode {
+/// Says why it did not work, one line per reason, and what may have been meant; the status says what kind of reason that
+/// is.
+pub(crate) fn end(error: &anyhow::Error, similar: Option<&str>) -> ExitCode {
     let is_pipe = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
     if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_pipe)) {
         // Whoever was reading has seen enough, as `| head` does.
@@ -79,6 +80,9 @@ pub(crate) fn end(error: &anyhow::Error) -> ExitCode {
         problem.reasons.iter().for_each(|reason| style::say("error", reason));
     } else {
         style::say("error", &format!("{error:#}"));
+    }
+    if let Some(similar) = similar {
+        style::say("note", similar);
     }
     ExitCode::from(status(error))
 }

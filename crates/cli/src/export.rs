@@ -1,6 +1,5 @@
 //! `punctual export`: what a server holds, as a deployment template that imports back identically.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use crate::client;
+use crate::outfile;
 use crate::target::{self, Place};
 
 /// The options of `export`.
@@ -52,17 +52,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let Some(file) = options.output.as_deref().filter(|file| *file != Path::new("-")) else {
             return save(answer, &mut io::stdout().lock()).await;
         };
-        // It gets its name when it is complete, so that half a template never looks like one.
-        let partial = PathBuf::from(format!("{}.partial", file.display()));
-        let saved = match File::create(&partial) {
-            Ok(mut partial) => save(answer, &mut partial).await,
-            Err(error) => Err(error.into()),
-        };
-        let saved = saved.and_then(|()| Ok(fs::rename(&partial, file)?));
-        if saved.is_err() {
-            // Only tidying up; the first error says what is wrong.
-            let _ = fs::remove_file(&partial);
-        }
+        let saved = outfile::write(file, 0o666, async |to| save(answer, to).await).await;
         saved.with_context(|| format!("{} cannot be written", file.display()))
     })
 }

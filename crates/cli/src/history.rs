@@ -72,7 +72,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             Ok(list.add(&entry, cells)?)
         });
         target.client.each(&path, each).await?;
-        list.end("it has not run, or not like that")?;
+        list.end(if clauses.is_empty() {
+            "the job has not run yet"
+        } else {
+            "no attempts match: see --status, --since and --until"
+        })?;
         Ok(())
     })
 }

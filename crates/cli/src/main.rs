@@ -27,6 +27,7 @@ mod man;
 mod migrate;
 mod moment;
 mod nodes;
+mod outfile;
 mod output;
 mod preview;
 mod progress;
@@ -36,10 +37,12 @@ mod restore;
 mod role;
 mod secret;
 mod serve;
+mod similar;
 mod style;
 mod table;
 mod target;
 mod token;
+mod waiting;
 mod window;
 
 use std::process::ExitCode;
@@ -93,6 +96,8 @@ enum Command {
     Audit(audit::Options),
     /// Show the nodes that share a server's store
     Nodes(nodes::Options),
+    /// Show which calls wait, for what, and whose calls hold their places
+    Waiting(waiting::Options),
     /// Show when a job would run
     Preview(preview::Options),
     /// Measure lateness, throughput and memory on this machine
@@ -129,6 +134,7 @@ fn main() -> ExitCode {
         Command::Role(options) => role::run(options),
         Command::Audit(options) => audit::run(options),
         Command::Nodes(options) => nodes::run(options),
+        Command::Waiting(options) => waiting::run(options),
         Command::Preview(options) => preview::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Doctor(options) => doctor::run(options),
@@ -138,7 +144,10 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ending::end(&error),
+        Err(error) => {
+            let similar = similar::to_missing(&error);
+            ending::end(&error, similar.as_deref())
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::Args;
 use engine::SystemClock;
 use serde_json::{Value, json};
-use server::config::{Config, Flags, load};
+use server::config::{Config, Flags, load_here};
 use server::keys::{self, Source};
 use store::{
     Compared, Error, MoveEnd, MoveFault, MoveKeys, MovePlan, MoveSettings, MoveStep, plan_move, run_move,
@@ -130,7 +130,7 @@ fn config(options: &Options, file: &Path) -> anyhow::Result<Config> {
         database: options.to.clone(),
         ..Flags::default()
     };
-    Ok(load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?)
+    Ok(load_here(&flags).map_err(|fault| Refused::new(fault.to_string()))?)
 }
 
 /// The keys of both sides, and the file of the server's own where the database's servers have to be given it.

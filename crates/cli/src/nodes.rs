@@ -1,10 +1,9 @@
 //! `punctual nodes`: who shares the store of a server.
 
 use clap::Args;
-use http::Method;
 use serde_json::Value;
 
-use crate::client::{self, Condition};
+use crate::client;
 use crate::output::{Format, Output, text, time};
 use crate::target::Server;
 
@@ -30,9 +29,9 @@ const HEADINGS: &[&str] = &["NAME", "STATE", "LEASE", "CLAIMS", "CLOCK", "VERSIO
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     client::wait(async {
         let client = options.server.client()?;
-        let answer = client.ask(Method::GET, "/api/nodes", None, &Condition::Always).await?;
+        let nodes = client.list("/api/nodes").await?;
         let mut list = Output::new(options.format).list(HEADINGS);
-        for node in answer.body["value"].as_array().into_iter().flatten() {
+        for node in &nodes {
             list.add(node, row(node))?;
         }
         list.end("the server keeps its jobs in the embedded store, which no other can share")?;

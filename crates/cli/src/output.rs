@@ -127,6 +127,11 @@ impl List {
         if self.page.len() >= PAGE { self.write_page() } else { Ok(()) }
     }
 
+    /// Whether nothing was added yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.written == 0
+    }
+
     /// Ends the list; `none` is said, on standard error, where there was no entry.
     pub(crate) fn end(mut self, none: &str) -> io::Result<u64> {
         self.write_page()?;

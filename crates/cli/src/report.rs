@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::Condition;
 use crate::output::Format;
+use crate::refused::Refused;
 use crate::style;
 use crate::target::{self, Target};
 
@@ -32,6 +33,16 @@ pub(crate) async fn dry_run(target: &Target, resources: Vec<Value>, format: Form
     );
     let list = json!({"template": {"value": resources}});
     let report = target.client.ask(Method::POST, &path, Some(&list), &Condition::Always).await?.body;
+    // What the server does not know is a typing mistake, and the change itself would be refused.
+    let resources = report["resources"].as_array().into_iter().flatten();
+    let ignored = resources.filter_map(|resource| resource["ignored"].as_array()).flatten();
+    let refused: Vec<String> = ignored
+        .filter_map(Value::as_str)
+        .map(|member| format!("{member}: a member of this name is not allowed here; allowed: the members that the API describes"))
+        .collect();
+    if !refused.is_empty() {
+        return Err(refused.into_iter().collect::<Refused>().into());
+    }
     let mut out = io::stdout().lock();
     if format.json {
         serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;

@@ -91,9 +91,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 async fn list(format: Format, server: &Server) -> anyhow::Result<()> {
-    let roles = server.client()?.get("/api/roles").await?;
+    let roles = server.client()?.list("/api/roles").await?;
     let mut list = Output::new(format).list(&["PRINCIPAL", "ROLE", "SCOPE", "GIVEN BY", "SINCE"]);
-    for role in roles.body["value"].as_array().into_iter().flatten() {
+    for role in &roles {
         let cells = vec![
             text(&role["principal"]),
             text(&role["role"]),

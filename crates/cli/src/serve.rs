@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use server::config::{DEFAULT, Flags, load};
+use server::config::{DEFAULT, Flags, load_here};
 
 use crate::refused::Refused;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         database: options.database.clone(),
         metrics_listen: options.metrics_listen.clone(),
     };
-    let config = load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?;
+    let config = load_here(&flags).map_err(|fault| Refused::new(fault.to_string()))?;
     let _log = server::Logging::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     runtime.block_on(server::serve(config, server::Options { demo: options.demo }))

@@ -82,7 +82,12 @@ pub(crate) fn say(kind: &str, message: &str) {
 
 /// What files, options and servers say must not steer the terminal.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || reorders(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether a character changes the order in which others are shown, or ends a line: with one, a text can look like another.
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The same, for texts of several lines.

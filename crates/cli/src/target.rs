@@ -3,6 +3,8 @@
 //! What the command line does not say, the context says; what the context does not say, the defaults say. So a first
 //! command needs to name nothing.
 
+use std::env::VarError;
+
 use clap::Args;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -10,6 +12,7 @@ use url::form_urlencoded::Serializer;
 
 use crate::client::Client;
 use crate::contexts::{self, Context, Contexts};
+use crate::refused::Refused;
 
 /// Names the server, as `--server` does.
 const SERVER_VARIABLE: &str = "PUNCTUAL_SERVER";
@@ -23,7 +26,7 @@ const DEFAULT_SERVER: &str = "http://127.0.0.1:8042";
 pub(crate) const DEFAULT_NAME: &str = "default";
 
 /// The version of the API that the commands speak.
-const API_VERSION: &str = "2016-03-01";
+pub(crate) const API_VERSION: &str = "2016-03-01";
 
 /// Which server.
 #[derive(Debug, Clone, Default, Args)]
@@ -71,9 +74,19 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("a name has at least one letter".to_owned()) } else { Ok(text.to_owned()) }
 }
 
+/// What a variable of the environment says. One that is no text must not pass for one that is not set: the command would
+/// go elsewhere.
+fn variable(name: &str) -> anyhow::Result<Option<String>> {
+    match std::env::var(name) {
+        Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Refused::new(format!("{name}: its value is not UTF-8")).into()),
+    }
+}
+
 impl Server {
     fn context(&self) -> anyhow::Result<Context> {
-        let variable = std::env::var(contexts::VARIABLE).ok().filter(|name| !name.is_empty());
+        let variable = variable(contexts::VARIABLE)?;
         let contexts = Contexts::load()?;
         match self.context.clone().or(variable).or_else(|| contexts.current.clone()) {
             Some(name) => Ok(contexts.named(&name)?.clone()),
@@ -83,14 +96,14 @@ impl Server {
 
     fn client_in(&self, context: &Context) -> anyhow::Result<Client> {
         let (client, is_contexts) = self.reached(context)?;
-        let variable = || std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
+        let variable = variable(TOKEN_VARIABLE)?;
         // The token of a context is for its server, and nobody else is shown it.
         let stored = || context.token.clone().filter(|_| is_contexts);
         // As with the server: a context that was asked for by name means its token.
         let token = match (&self.token, &self.context) {
             (Some(token), _) => Some(token.clone()),
-            (None, Some(_)) => stored().or_else(variable),
-            (None, None) => variable().or_else(stored),
+            (None, Some(_)) => stored().or(variable),
+            (None, None) => variable.or_else(stored),
         };
         client.with_token(token.as_deref())
     }
@@ -104,7 +117,7 @@ impl Server {
         if let (Some(name), Some(server)) = (&self.context, &context.server) {
             return Ok((Client::new(server, &format!("the server of the context '{name}'"))?, true));
         }
-        if let Some(server) = std::env::var(SERVER_VARIABLE).ok().filter(|server| !server.is_empty()) {
+        if let Some(server) = variable(SERVER_VARIABLE)? {
             return Ok((Client::new(&server, "--server, from PUNCTUAL_SERVER")?, false));
         }
         let server = context.server.as_deref().unwrap_or(DEFAULT_SERVER);
@@ -129,6 +142,11 @@ impl Place {
             subscription: or(&self.subscription, &context.subscription),
             group: or(&self.group, &context.group),
             collection: context.collection.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+            chosen: Chosen {
+                subscription: self.subscription.is_some() || context.subscription.is_some(),
+                group: self.group.is_some() || context.group.is_some(),
+                collection: context.collection.is_some(),
+            },
         })
     }
 
@@ -144,13 +162,9 @@ impl InCollection {
         let mut target = self.place.resolve()?;
         if let Some(collection) = &self.collection {
             target.collection.clone_from(collection);
+            target.chosen.collection = true;
         }
         Ok(target)
-    }
-
-    /// Whether a collection was named here.
-    pub(crate) fn names_collection(&self) -> bool {
-        self.collection.is_some()
     }
 }
 
@@ -160,6 +174,22 @@ pub(crate) struct Target {
     pub(crate) subscription: String,
     pub(crate) group: String,
     pub(crate) collection: String,
+    pub(crate) chosen: Chosen,
+}
+
+/// Which parts of a place were chosen, by an option or by the context; the others are defaults.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Chosen {
+    pub(crate) subscription: bool,
+    pub(crate) group: bool,
+    pub(crate) collection: bool,
+}
+
+impl Chosen {
+    /// Whether anything was chosen: what nobody chose may still be missing without anything being wrong.
+    pub(crate) fn any(self) -> bool {
+        self.subscription || self.group || self.collection
+    }
 }
 
 /// All but what never needs to be encoded (RFC 3986, section 2.3).
@@ -236,6 +266,7 @@ impl Target {
             subscription: (*segments.get(2)?).to_owned(),
             group: (*segments.get(4)?).to_owned(),
             collection: (*segments.get(8)?).to_owned(),
+            chosen: self.chosen,
         })
     }
 }

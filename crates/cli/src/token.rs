@@ -9,7 +9,7 @@ use http::Method;
 use recurrence::Timestamp;
 use serde_json::{Value, json};
 use server::app::register::NewToken;
-use server::config::{Flags, load};
+use server::config::{Flags, load_here};
 
 use crate::client::{self, Condition};
 use crate::output::{Format, Output, text, time};
@@ -93,9 +93,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         What::Create(options) if options.offline => offline(options),
         What::Create(options) => client::wait(create(options)),
         What::List { format, server } => client::wait(async {
-            let tokens = server.client()?.get("/api/tokens").await?;
+            let tokens = server.client()?.list("/api/tokens").await?;
             let mut list = Output::new(*format).list(HEADINGS);
-            for token in tokens.body["value"].as_array().into_iter().flatten() {
+            for token in &tokens {
                 list.add(token, row(token))?;
             }
             list.end("there are no tokens")?;
@@ -148,7 +148,7 @@ fn offline(options: &Create) -> anyhow::Result<()> {
         database: options.database.clone(),
         ..Flags::default()
     };
-    let config = load(&flags, std::env::vars()).map_err(|fault| Refused::new(fault.to_string()))?;
+    let config = load_here(&flags).map_err(|fault| Refused::new(fault.to_string()))?;
     let new = NewToken {
         name: options.name.clone(),
         expires_at: expiry(options)?,

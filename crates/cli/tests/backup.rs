@@ -2,6 +2,7 @@
 
 mod running;
 
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -108,5 +109,58 @@ fn only_who_speaks_tls_needs_certificates() {
     assert!(plain.stdout.starts_with(b"SQLite format 3"), "{}", said(&plain));
     let secure = ask(&format!("https://{}", server.address));
     assert!(said(&secure).contains("certificates of this machine"), "{}", said(&secure));
+    server.kill();
+}
+
+#[test]
+fn what_a_command_writes_takes_the_place_of_files_only() {
+    let (data, folder) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let server = Server::start(data.path(), &[]);
+    let url = format!("http://{}", server.address);
+    assert_eq!(server.call("PUT", COLLECTION, Some(&json!({}))).0, 201);
+    let path = |name: &str| folder.path().join(name);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(arguments).env("PUNCTUAL_SERVER", &url).current_dir(folder.path()).output().expect("run")
+    };
+    let commands: [&[&str]; 2] = [&["backup", "--force"], &["export", "--subscription", "s", "-o"]];
+
+    // A pipe is written to, and stays a pipe. So does a device: /dev/null above all.
+    assert!(Command::new("mkfifo").arg(path("pipe")).status().expect("run").success());
+    for command in commands {
+        let read = std::thread::spawn({
+            let pipe = path("pipe");
+            move || std::fs::read(pipe).expect("read")
+        });
+        let output = run(&[command, &["pipe"]].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(!read.join().expect("read").is_empty());
+        assert!(path("pipe").metadata().expect("there").file_type().is_fifo(), "{command:?}");
+    }
+
+    // A link stays, too, and what it leads to is replaced.
+    std::fs::write(path("file"), "old").expect("written");
+    std::os::unix::fs::symlink("file", path("link")).expect("linked");
+    for command in commands {
+        assert!(run(&[command, &["link"]].concat()).status.success());
+        assert!(path("link").is_symlink(), "{command:?}");
+        assert_ne!(std::fs::read(path("file")).expect("read"), b"old");
+    }
+
+    // Nobody is handed a copy by a file that waits for it.
+    std::fs::write(path("waiting"), "").expect("written");
+    std::os::unix::fs::symlink("waiting", path("copy.partial")).expect("linked");
+    assert!(run(&["backup", "copy"]).status.success());
+    assert_eq!(std::fs::read(path("waiting")).expect("read"), b"");
+    assert_eq!(path("copy").metadata().expect("there").permissions().mode() & 0o777, 0o600);
+
+    // The store of the server is not replaced under it.
+    let store = data.path().join("punctual.db");
+    for command in commands {
+        let output = run(&[command, &[store.to_str().expect("text")]].concat());
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {}", said(&output));
+        assert!(said(&output).contains("is the store of a server"), "{}", said(&output));
+    }
+    assert_eq!(server.call("GET", COLLECTION, None).0, 200);
     server.kill();
 }

@@ -98,6 +98,54 @@ fn bench_asks_the_api_on_a_database() {
     }
 }
 
+/// What `bench neighbours` must say.
+fn assert_neighbours(told: &Value) {
+    let hanging = ["calls that hang", "collections that they are of", "targets that they go to"];
+    assert_eq!(hanging.map(|name| told[name].as_f64()), [Some(40.0), Some(5.0), Some(4.0)], "{told}");
+    let late = ["alone", "beside them"]
+        .into_iter()
+        .flat_map(|part| ["p50", "p99", "max"].map(|at| format!("lateness {part} {at} (ms)")));
+    let ratios = ["p50", "p99", "max"].map(|at| format!("lateness {at}, beside them of alone (×)"));
+    let seen = "calls under way at a time, most".to_owned();
+    for name in late.chain(ratios).chain([seen]) {
+        assert!(told[&name].as_f64().is_some_and(|value| value > 0.0), "{name}: {told}");
+    }
+}
+
+const NEIGHBOURS: [&str; 11] = [
+    "neighbours",
+    "--calls",
+    "40",
+    "--collections",
+    "5",
+    "--targets",
+    "4",
+    "--timeout",
+    "2",
+    "--seconds",
+    "1",
+];
+
+#[test]
+fn bench_sets_neighbours_beside_a_job() {
+    assert_neighbours(&told(&NEIGHBOURS));
+    let ended = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["bench", "neighbours", "--calls", "5001", "--collections", "5"])
+        .output()
+        .expect("run");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success() && said.contains("allowed: --calls from 5 to 5000"), "{said}");
+}
+
+#[test]
+fn bench_sets_neighbours_beside_a_job_on_a_database() {
+    let Ok(database) = std::env::var("PUNCTUAL_TEST_POSTGRES") else {
+        eprintln!("left out: PUNCTUAL_TEST_POSTGRES names no server; see scripts/with-postgres");
+        return;
+    };
+    assert_neighbours(&told(&[&NEIGHBOURS[..], &["--once", "--database", &database]].concat()));
+}
+
 #[test]
 fn bench_lets_nodes_share_a_database() {
     let Ok(database) = std::env::var("PUNCTUAL_TEST_POSTGRES") else {
@@ -184,7 +232,11 @@ fn bench_takes_its_jobs_out_of_a_database_when_it_is_interrupted() {
     };
     let with_jobs = "EXISTS (SELECT FROM pg_class c
                              WHERE c.relnamespace = n.oid AND relname = 'jobs' AND pg_relation_size(c.oid) > 0)";
-    for arguments in [&["cluster", "--stored", "500000"][..], &["api", "--jobs", "100000"]] {
+    for arguments in [
+        &["cluster", "--stored", "500000"][..],
+        &["api", "--jobs", "100000"],
+        &["neighbours", "--calls", "20000"],
+    ] {
         let mut bench = Command::new(env!("CARGO_BIN_EXE_punctual"))
             .arg("bench")
             .args(arguments)

@@ -175,7 +175,7 @@ fn a_run_is_waited_for() {
     assert_eq!(history.lines().count(), 3, "a heading and two attempts: {history}");
     assert!(history.lines().skip(1).all(|line| line.contains("failed  main    1")), "{history}");
     let (_, history) = run("punctual history bad --status completed");
-    assert_eq!(history, "note: it has not run, or not like that\n");
+    assert_eq!(history, "note: no attempts match: see --status, --since and --until\n");
     let (_, ledger) = run("punctual ledger --not-run --json");
     let entries: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert!(entries.len() == 2 && entries.iter().all(|entry| entry["state"] == "faulted"), "{ledger}");
@@ -337,4 +337,44 @@ fn shells_are_told_the_names_of_jobs() {
                COMP_TYPE=9 _clap_complete_punctual punctual ni show; echo ${COMPREPLY[@]}";
     // Nobody at a prompt waits long, so on a busy machine an answer may come too late and is left out.
     running::until("the name of the job", || session.run(ask).stdout == b"nightly\n");
+}
+
+#[test]
+fn variables_that_are_no_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |name: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(arguments).current_dir(folder.path()).env("HOME", folder.path());
+        let output = command.env(name, OsStr::from_bytes(b"a\xff")).output().expect("run");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let offline = ["token", "create", "a", "--offline", "--data", "data"];
+    // What others keep there is their own affair.
+    assert_eq!(run("SOMEBODY_ELSE", &offline).0, Some(0));
+    for (name, arguments) in [
+        ("PUNCTUAL_DATA", &["serve", "--listen", "127.0.0.1:0"][..]),
+        ("PUNCTUAL_DATA", &offline),
+        ("PUNCTUAL_SERVER", &["job", "list"]),
+        ("PUNCTUAL_CONTEXT", &["job", "list"]),
+        ("PUNCTUAL_TOKEN", &["job", "list"]),
+    ] {
+        let (status, error) = run(name, arguments);
+        assert_eq!(status, Some(2), "{name}: {error}");
+        assert!(error.contains(&format!("{name}: its value is not UTF-8")), "{error}");
+    }
+}
+
+#[test]
+fn an_address_has_no_more_than_it_needs() {
+    let session = Session::start(&[]);
+    for more in ["?x=y", "#here"] {
+        let output = session.run(&format!("punctual job list --server $PUNCTUAL_SERVER'{more}'"));
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("a user, a query or a fragment"), "{error}");
+    }
+    let output = session.run("punctual job list --server http://ann:secret@127.0.0.1:1");
+    assert_eq!(output.status.code(), Some(2));
 }

@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod running;
 mod schema;
+mod walk;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use running::Server;
 use serde_json::json;
+use walk::commands;
 
 /// What examples mean by the usual address.
 const USUAL: &str = "127.0.0.1:8042";
@@ -26,36 +28,6 @@ const DATABASE: &str = "postgres://punctual@db.example/punctual";
 const COLLECTIONS: &str =
     "/subscriptions/default/resourceGroups/default/providers/Microsoft.Scheduler/jobCollections";
 const VERSION: &str = "api-version=2016-03-01";
-
-/// The names of the commands below one, from its help; none for a command that does something itself.
-fn below(path: &[String]) -> (String, Vec<String>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_punctual")).args(path).arg("--help").output().expect("run");
-    assert!(output.status.success(), "{path:?} has no help");
-    let help = String::from_utf8(output.stdout).expect("UTF-8");
-    let commands = help.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next();
-    let names = commands.into_iter().flat_map(str::lines).filter_map(|line| {
-        let is_command = line.starts_with("  ") && !line.starts_with("   ");
-        line.split_whitespace().next().filter(|name| is_command && *name != "help").map(str::to_owned)
-    });
-    let names = names.collect();
-    (help, names)
-}
-
-/// Every command that does something, with its help.
-fn commands() -> Vec<(Vec<String>, String)> {
-    let (mut found, mut open) = (Vec::new(), vec![Vec::new()]);
-    while let Some(path) = open.pop() {
-        let (help, names) = below(&path);
-        if names.is_empty() {
-            found.push((path, help));
-            continue;
-        }
-        for name in names.into_iter().rev() {
-            open.push([path.clone(), vec![name]].concat());
-        }
-    }
-    found
-}
 
 fn examples(help: &str) -> Vec<&str> {
     let block = help.split("Examples:\n").nth(1).unwrap_or_default();

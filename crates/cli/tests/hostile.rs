@@ -256,3 +256,119 @@ fn they_fail_and_nobody_else_suffers() {
     }
     assert!(server.terminate().success(), "and it stops as if nothing had been");
 }
+
+/// The phases of a call in which a target can hang.
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    Connect,
+    Tls,
+    Headers,
+    Body,
+}
+
+/// A target that never comes to an end, and connections that have to be kept for that. One thread serves all callers.
+fn hanging(phase: Phase) -> (SocketAddr, Vec<TcpStream>) {
+    let listener = match phase {
+        Phase::Connect => with_a_short_queue(),
+        _ => TcpListener::bind("127.0.0.1:0").expect("bound"),
+    };
+    let address = listener.local_addr().expect("bound");
+    let mut queue = Vec::new();
+    if matches!(phase, Phase::Connect) {
+        // Nothing is accepted: when the queue is full, a caller gets no answer at all.
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+            queue.push(stream);
+        }
+    }
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        if matches!(phase, Phase::Connect) {
+            loop {
+                thread::park();
+            }
+        }
+        for mut stream in listener.incoming().flatten() {
+            if matches!(phase, Phase::Body) && read_head(&mut stream).is_ok() {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n");
+            }
+            kept.push(stream);
+        }
+    });
+    (address, queue)
+}
+
+fn with_a_short_queue() -> TcpListener {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, 1], 0).into()).expect("bound");
+        socket.listen(1).and_then(tokio::net::TcpListener::into_std).expect("listening")
+    })
+}
+
+/// The path of a job in a collection.
+fn in_collection(name: &str, job: &str) -> String {
+    job_path(job).replace("jobCollections/c/", &format!("jobCollections/{name}/"))
+}
+
+/// 1,200 calls of 24 collections that hang, in every phase of a call, and calls of others that begin all the same: of a
+/// collection of which nothing is known, and at a target that hangs for everybody else.
+#[test]
+fn calls_that_hang_leave_room_for_those_of_others() {
+    const COLLECTIONS: usize = 24;
+    const JOBS: usize = 50;
+    let data = tempfile::tempdir().expect("a folder");
+    // They hang for longer than this test waits for anything.
+    let settings = [
+        ("PUNCTUAL_HTTP_TIMEOUT", "900s"),
+        ("PUNCTUAL_HTTP_CONNECT_TIMEOUT", "900s"),
+        ("PUNCTUAL_HTTP_TLS_TIMEOUT", "900s"),
+        ("PUNCTUAL_HTTP_ANSWER_TIMEOUT", "900s"),
+    ];
+    let server = Server::start(data.path(), &settings);
+    let phases = [Phase::Connect, Phase::Tls, Phase::Headers, Phase::Body];
+    let targets: Vec<_> = (0..COLLECTIONS).map(|i| hanging(phases[i % phases.len()])).collect();
+    let make = |collection: &str| {
+        let path = in_collection(collection, "").replace("/jobs/", "");
+        assert_eq!(server.call("PUT", &path, Some(&json!({"location": "Local"}))).0, 201);
+    };
+    for (i, (address, _)) in targets.iter().enumerate() {
+        let name = format!("hangs-{i}");
+        make(&name);
+        let mut body = job(*address, &json!({}));
+        if matches!(phases[i % phases.len()], Phase::Tls) {
+            body["properties"]["action"]["type"] = "Https".into();
+            body["properties"]["action"]["request"]["uri"] = format!("https://{address}/").into();
+        }
+        for n in 0..JOBS {
+            assert_eq!(server.call("PUT", &in_collection(&name, &format!("j{n}")), Some(&body)).0, 201);
+        }
+    }
+    let waiting = || server.call("GET", "/api/waiting", None).1;
+    until("all of them to begin or to wait", || {
+        let seen = waiting();
+        let count = |name: &str| seen[name].as_u64().unwrap_or_default();
+        count("running") + count("waiting") == (COLLECTIONS * JOBS) as u64 && count("running") >= 700
+    });
+    let seen = waiting();
+    assert!(seen["waitingFor"]["share"].as_u64().is_some_and(|share| share > 0), "{seen}");
+    assert_eq!(seen["collections"].as_array().map(Vec::len), Some(20), "{seen}");
+    let running = seen["running"].clone();
+
+    let (well, calls) = target();
+    make("unrelated");
+    for n in 0..20 {
+        let name = format!("j{n}");
+        let (status, answer) =
+            server.call("PUT", &in_collection("unrelated", &name), Some(&job(well, &json!({}))));
+        assert_eq!(status, 201, "{answer}");
+        until("a call of a collection that has nothing to do with them", || {
+            calls.lock().expect("not poisoned").contains_key(&name)
+        });
+    }
+    // None of those that hang has made room.
+    until("those calls to end", || waiting()["running"] == running);
+    let hanging = |entry: &&Value| entry["job"].as_str().is_some_and(|job| job.contains("/hangs-"));
+    assert_eq!(ledger(&server).iter().filter(hanging).count(), 0);
+    server.kill();
+}

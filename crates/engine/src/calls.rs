@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actions::{Order, Runner, Sampling, Target, TraceContext};
 use futures_util::FutureExt;
-use model::{Attempt, Clock, Execution, Outcome, Timestamp};
+use model::{Attempt, CatchUp, Clock, CollectionPath, Execution, Outcome, Timestamp, transition};
 use store::{Attempted, Claim, ClaimedJob, ExecutionId, Ticket};
 use tokio::sync::mpsc;
 use tokio::task::coop;
@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::lanes::{Bounds, Lanes, Place};
 use crate::numbers::{CollectionNumbers, Numbers};
+use crate::queues::Queue;
 use crate::settler::Ended;
 use crate::shares::QUICK;
 use crate::under_way::{Begun, UnderWay};
@@ -31,20 +32,40 @@ pub(crate) struct Call {
     begun: Arc<Begun>,
     /// The numbers of its collection.
     numbers: Arc<CollectionNumbers>,
+    /// Whether it was in time when it was claimed. What was not is left from before a crash, and is repeated however late.
+    in_time: bool,
 }
 
 impl Call {
-    pub(crate) fn new(claim: Claim, numbers: Arc<CollectionNumbers>) -> Self {
+    fn new(claim: Claim, numbers: Arc<CollectionNumbers>, in_time: bool) -> Self {
         let Claim { id, execution, job, ticket } = claim;
         // As long as it has not begun, when it is due stands for when it began.
         let started_at = due_at(&execution);
-        Self { id, ticket, begun: Arc::new(Begun { job, execution, started_at, trace: None }), numbers }
+        Self {
+            id,
+            ticket,
+            begun: Arc::new(Begun { job, execution, started_at, trace: None }),
+            numbers,
+            in_time,
+        }
     }
 
     /// When it is due.
     pub(crate) fn due_at(&self) -> Timestamp {
         due_at(&self.begun.execution)
     }
+}
+
+/// The name of a collection's lanes.
+pub(crate) fn collection_key(path: &CollectionPath) -> Arc<str> {
+    format!("{}/{}/{}", path.subscription, path.group, path.name).into()
+}
+
+/// The collection of such a name; no part of it has a slash.
+fn collection_path(key: &str) -> Option<CollectionPath> {
+    let [subscription, group, name] =
+        key.split('/').map(str::to_owned).collect::<Vec<_>>().try_into().ok()?;
+    Some(CollectionPath { subscription, group, name })
 }
 
 fn due_at(execution: &Execution) -> Timestamp {
@@ -60,6 +81,8 @@ pub(crate) struct Caller {
     pub(crate) attempts: mpsc::UnboundedSender<Ended>,
     pub(crate) under_way: Arc<UnderWay>,
     pub(crate) numbers: Arc<Numbers>,
+    /// Later than this is too late for jobs that do not want to be late.
+    pub(crate) late_after: Duration,
 }
 
 /// See the module.
@@ -75,6 +98,12 @@ type CallLanes = Lanes<Arc<str>, Target, Call>;
 impl Calls {
     pub(crate) fn new(caller: Caller, bounds: Bounds) -> Arc<Self> {
         Arc::new(Self { caller, lanes: Mutex::new(Lanes::new(bounds)), tasks: TaskTracker::new() })
+    }
+
+    /// Returns the call that a claim is for.
+    pub(crate) fn call(&self, claim: Claim, numbers: Arc<CollectionNumbers>) -> Call {
+        let in_time = !self.caller.is_too_late(&claim.job, &claim.execution, || self.caller.clock.now());
+        Call::new(claim, numbers, in_time)
     }
 
     /// Takes a place for a call that will be due.
@@ -107,6 +136,23 @@ impl Calls {
         self.tasks.len()
     }
 
+    /// Returns the queues in which calls run or wait.
+    pub(crate) fn queues(&self) -> Vec<Queue> {
+        // Names are taken apart after the lock.
+        let active: Vec<_> = {
+            let lanes = self.lanes();
+            let each = lanes.active().map(|lane| {
+                let first = lane.first.map(|(call, wait)| (call.due_at(), wait));
+                (Arc::clone(lane.collection), lane.target.clone(), lane.running, lane.waiting, first)
+            });
+            each.collect()
+        };
+        let queues = active.into_iter().filter_map(|(collection, target, running, waiting, first)| {
+            Some(Queue { collection: collection_path(&collection)?, target, running, waiting, first })
+        });
+        queues.collect()
+    }
+
     fn begin_all(self: &Arc<Self>, lanes: &mut CallLanes) {
         while let Some((place, call)) = lanes.pop() {
             self.tasks.spawn(Arc::clone(self).make(place, call));
@@ -119,7 +165,7 @@ impl Calls {
         loop {
             // Here and not in the lanes, which everybody waits for: nobody has touched it for seconds.
             let took = if call.ticket.begin() {
-                Some(self.caller.call(call).await)
+                self.caller.call(call).await
             } else {
                 self.caller.numbers.revoked.count();
                 None
@@ -145,9 +191,24 @@ impl Calls {
 }
 
 impl Caller {
-    /// Makes one call and tells how it went; how long it took.
-    async fn call(&self, Call { id, ticket, mut begun, numbers: collection }: Call) -> Duration {
+    /// Whether a job does not want to be late, and an execution of it would be.
+    fn is_too_late(&self, job: &ClaimedJob, execution: &Execution, now: impl FnOnce() -> Timestamp) -> bool {
+        // Few jobs are so, and for the others the clock need not be read.
+        job.definition.catch_up == CatchUp::None
+            && transition::is_too_late(&job.definition, execution, now(), self.late_after)
+    }
+
+    /// Makes one call and tells how it went; how long it took. `None` where it is not made, because it is too late.
+    async fn call(&self, call: Call) -> Option<Duration> {
         let started_at = self.clock.now();
+        let Call { id, ticket, mut begun, numbers: collection, in_time } = call;
+        if in_time && self.is_too_late(&begun.job, &begun.execution, || started_at) {
+            let outcome = Outcome { success: false, message: String::new() };
+            let attempt = Attempt { started_at, ended_at: started_at, outcome };
+            let attempted = Attempted { id, attempt: Arc::new(attempt), ticket, too_late: true };
+            let _ = self.attempts.send(Ended { attempted, begun, collection });
+            return None;
+        }
         let request_id = Uuid::new_v4();
         // Nobody else has it yet, so it is changed where it is.
         let beginning = Arc::make_mut(&mut begun);
@@ -166,9 +227,9 @@ impl Caller {
         self.numbers.end(&collection, call_of(&begun.job, &begun.execution), took, &attempt.outcome);
         drop(entered);
         // The settler outlives the calls; if not, the process is ending and the next start repeats the attempt.
-        let attempted = Attempted { id, attempt: Arc::new(attempt), ticket };
+        let attempted = Attempted { id, attempt: Arc::new(attempt), ticket, too_late: false };
         let _ = self.attempts.send(Ended { attempted, begun, collection });
-        took
+        Some(took)
     }
 
     async fn carry_out(&self, begun: &Begun, request_id: Uuid) -> Outcome {
@@ -217,12 +278,13 @@ pub(crate) fn until(now: Timestamp, at: Timestamp) -> Duration {
 #[cfg(test)]
 mod tests {
     use actions::scripted::{Scripted, Step};
+    use model::{Cause, Definition};
     use store::conformance::World;
     use tokio::time::Instant;
 
     use super::*;
-    use crate::SystemClock;
     use crate::embedded::Embedded;
+    use crate::{SimulatedClock, SystemClock};
 
     struct Scene {
         calls: Arc<Calls>,
@@ -231,6 +293,11 @@ mod tests {
     }
 
     impl Scene {
+        fn go_by(&mut self, clock: Arc<dyn Clock>) {
+            let calls = Arc::get_mut(&mut self.calls).expect("nothing has begun");
+            calls.caller.clock = clock;
+        }
+
         /// Calls that take a second each.
         fn new(bounds: Bounds) -> Self {
             let second = Duration::from_secs(1);
@@ -243,6 +310,7 @@ mod tests {
                 attempts,
                 under_way: Arc::default(),
                 numbers: Arc::default(),
+                late_after: Duration::from_secs(10),
             };
             Self { calls: Calls::new(caller, bounds), runner, attempts: attempted }
         }
@@ -251,7 +319,7 @@ mod tests {
             let calls = claims.iter().enumerate().map(|(at, claim)| {
                 let (collection, target) = lane(at);
                 let place = self.calls.take_place("s", &collection.into(), &Target::new(target, 80));
-                (place, Call::new(claim.clone(), Arc::default()))
+                (place, self.calls.call(claim.clone(), Arc::default()))
             });
             // Places are taken before.
             let calls: Vec<_> = calls.collect();
@@ -321,6 +389,40 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn queues_show_what_runs_and_what_waits_for_what() {
+        let claims = claims(4).await;
+        let scene = Scene::new(Bounds { overall: 10, per_collection: 2, per_target: 1 });
+        let queues = crate::Queues::default();
+        assert!(queues.look().is_empty());
+        queues.show(&scene.calls);
+        scene.line_up(&claims, |at| [("s/g/a", "x"), ("s/g/a", "x"), ("s/g/b", "x"), ("s/g/b", "y")][at]);
+        let mut seen: Vec<_> = queues
+            .look()
+            .into_iter()
+            .map(|queue| {
+                let Queue { collection, target, running, waiting, first } = queue;
+                (collection.name, target.to_string(), running, waiting, first.map(|(_, wait)| wait))
+            })
+            .collect();
+        seen.sort_unstable_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        let queue = |name: &str, target: &str, running, waiting, wait| {
+            (name.to_owned(), target.to_owned(), running, waiting, wait)
+        };
+        assert_eq!(
+            seen,
+            [
+                queue("a", "x:80", 1, 1, Some(crate::Wait::Target)),
+                queue("b", "x:80", 0, 1, Some(crate::Wait::Target)),
+                queue("b", "y:80", 1, 0, None),
+            ]
+        );
+        let due = queues.look().into_iter().find_map(|queue| queue.first).map(|(at, _)| at);
+        assert_eq!(due, claims[1].execution.wake_at);
+        scene.calls.end().await;
+        assert!(queues.look().is_empty(), "nothing runs any more");
+    }
+
+    #[tokio::test]
     async fn what_has_not_begun_can_be_taken_out() {
         let claims = claims(4).await;
         let mut scene = Scene::new(Bounds { overall: 1, per_collection: 1, per_target: 1 });
@@ -328,5 +430,34 @@ mod tests {
         scene.line_up(&claims, |_| ("a", "x"));
         assert_eq!(scene.calls.take_back().len(), 3);
         assert_eq!(scene.ended(start).await, (1, vec![0]));
+    }
+
+    /// There is room for one call, which takes a second: what is due now begins second by second.
+    #[tokio::test]
+    async fn what_waits_too_long_for_room_is_missed_where_its_job_wants_that() {
+        let backend = Embedded::new();
+        let world = World::new(&backend).await;
+        for number in 0..15 {
+            let catch_up = if [10, 13].contains(&number) { CatchUp::Last } else { CatchUp::None };
+            world.put(&format!("job-{number:02}"), Definition { catch_up, ..world.minutely() }).await;
+        }
+        let mut claims = world.claim(0).await;
+        claims.sort_by(|one, other| one.job.name.cmp(&other.job.name));
+        // Left from before a crash, asked for, and repeated: none of them is too late, ever.
+        claims[0].execution.wake_at = Some(world.after(-3600));
+        claims[11].execution.cause = Cause::Run;
+        claims[12].execution.attempt = 1;
+        tokio::time::pause();
+        let mut scene = Scene::new(Bounds { overall: 1, per_collection: 1, per_target: 1 });
+        scene.go_by(Arc::new(SimulatedClock::starting_at(world.now)));
+        scene.line_up(&claims, |_| ("a", "x"));
+        scene.calls.end().await;
+        let mut missed = Vec::new();
+        while let Ok(ended) = scene.attempts.try_recv() {
+            if ended.attempted.too_late {
+                missed.push(ended.begun.job.name.clone());
+            }
+        }
+        assert_eq!((missed, scene.runner.seen().len()), (vec!["job-14".to_owned()], 14));
     }
 }

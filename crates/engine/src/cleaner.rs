@@ -10,10 +10,13 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::ClockWatch;
+
 /// What the cleaner needs.
 pub(crate) struct Cleaner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock_watch: Arc<ClockWatch>,
     pub(crate) keep: Duration,
     pub(crate) history_per_job: u32,
     pub(crate) longest_nap: Duration,
@@ -52,7 +55,8 @@ impl Cleaner {
 
     async fn step(&self) -> store::Result<bool> {
         let keep = SignedDuration::try_from(self.keep).unwrap_or(SignedDuration::MAX);
-        let before = self.clock.now().checked_sub(keep).unwrap_or(Timestamp::MIN);
-        self.store.prune(Retention { before, history_per_job: self.history_per_job }).await
+        let now = self.clock_watch.retention_now(self.clock.now());
+        let before = now.checked_sub(keep).unwrap_or(Timestamp::MIN);
+        self.store.prune(Retention { now, before, history_per_job: self.history_per_job }).await
     }
 }

@@ -17,10 +17,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
 use crate::alarm::Alarm;
-use crate::calls::{Call, Caller, Calls, call_of, until};
+use crate::calls::{Call, Caller, Calls, call_of, collection_key, until};
 use crate::lanes::{Bounds, Place};
 use crate::numbers::ByName;
 use crate::pulse::Beat;
+use crate::queues::Queues;
 
 /// What the dispatcher needs.
 pub(crate) struct Dispatcher {
@@ -28,6 +29,7 @@ pub(crate) struct Dispatcher {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) bounds: Bounds,
+    pub(crate) queues: Queues,
     /// No sleep is longer than this, so that a clock that was set is noticed.
     pub(crate) longest_nap: Duration,
     pub(crate) claims: mpsc::Receiver<Claim>,
@@ -46,20 +48,21 @@ const IN_A_ROW: usize = 16;
 impl Dispatcher {
     /// Fires until told to stop, then hands back what has not begun and waits for what has.
     pub(crate) async fn run(self) {
-        let Self { caller, clock, store, bounds, longest_nap, mut claims, beat, stop } = self;
+        let Self { caller, clock, store, bounds, queues, longest_nap, mut claims, beat, stop } = self;
         let numbers = Arc::clone(&caller.numbers);
         let runner = Arc::clone(&caller.runner);
         let calls = Calls::new(caller, bounds);
+        queues.show(&calls);
         let mut by_name = ByName::default();
         // A claim that waits for its instant. What can be found out before is: at the instant there may be thousands.
         let mut wait = |claim: Claim, timer: &mut Timer| {
-            let collection = collection_key(&claim);
+            let collection = collection_key(&claim.job.collection);
             // Where there is nothing to call, the attempt fails, and is accounted for.
             let call = call_of(&claim.job, &claim.execution);
             let target = call.map_or_else(Target::invalid, |call| runner.target(call));
             let place = calls.take_place(&claim.job.collection.subscription, &collection, &target);
             let numbers = by_name.of(&numbers, &collection, &claim.job.collection);
-            timer.add(place, Call::new(claim, numbers));
+            timer.add(place, calls.call(claim, numbers));
         };
         let mut timer = Timer::default();
         let mut alarm = if clock.is_of_the_machine() { Alarm::start() } else { None };
@@ -107,11 +110,6 @@ impl Dispatcher {
         }
         calls.end().await;
     }
-}
-
-fn collection_key(claim: &Claim) -> Arc<str> {
-    let path = &claim.job.collection;
-    format!("{}/{}/{}", path.subscription, path.group, path.name).into()
 }
 
 /// What waits for its instant, by instant: many are due at the same.
@@ -182,10 +180,12 @@ mod tests {
                 attempts,
                 under_way: Arc::default(),
                 numbers: Arc::<Numbers>::default(),
+                late_after: Duration::from_secs(10),
             },
             clock,
             store: world.store().clone(),
             bounds: Bounds { overall: 1, per_collection: 1, per_target: 1 },
+            queues: Queues::default(),
             longest_nap: Duration::from_secs(1),
             claims: claimed,
             beat: Pulse::default().part("dispatcher", Duration::ZERO),

@@ -4,7 +4,9 @@
 //! collection and per target. A lane that meets its target's or its collection's bound is parked there and costs
 //! nothing until a call of that target or collection ends. Lanes that may go take turns, so a collection with a thousand
 //! jobs does not starve one with two. When the pool of calls is nearly full, [`Shares`] decide instead, so that calls
-//! that hang leave room for the calls of other collections.
+//! that hang leave room for the calls of other collections. In the same way the last tenth of a target's and of a
+//! collection's places is kept for quick lanes with few calls: calls that hang at a target leave room there for the other
+//! collections that call it, and those of a collection for its other targets.
 //!
 //! Names are looked up once, when a [`Place`] is taken, which may be long before its item is due. From there on lanes and
 //! rooms are numbers. A lane is known as long as somebody has a place in it, a collection or target as long as a lane
@@ -15,7 +17,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 
 use crate::numbered::Numbered;
-use crate::shares::Shares;
+use crate::shares::{FEW, Shares};
 
 /// How many calls may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,6 @@ pub(crate) struct Place(usize);
 /// Items waiting in lanes, and how many are on their way.
 #[derive(Debug)]
 pub(crate) struct Lanes<C, T, I> {
-    bounds: Bounds,
     /// How many items wait, by what they wait for.
     waiting: [usize; Wait::COUNT],
     lanes: Numbered<Lane<I>>,
@@ -83,17 +84,37 @@ impl Wait {
     }
 }
 
+/// The items of a lane that wait or are on their way.
+#[derive(Debug)]
+pub(crate) struct Active<'l, C, T, I> {
+    pub(crate) collection: &'l C,
+    pub(crate) target: &'l T,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+    /// The item that goes next, and what it waits for.
+    pub(crate) first: Option<(&'l I, Wait)>,
+}
+
 #[derive(Debug)]
 struct Lane<I> {
     collection: usize,
     target: usize,
     /// How many places in it are taken.
     places: usize,
+    /// How many of its calls are on their way.
+    running: usize,
     items: VecDeque<I>,
     /// What its items wait for, if it has any.
     wait: Wait,
     /// Whether its last call ended soon; see [`Shares`].
     is_quick: bool,
+}
+
+impl<I> Lane<I> {
+    /// Returns whether it may use the places that a target or a collection keeps free.
+    fn may_use_kept(&self) -> bool {
+        self.is_quick && self.running < FEW
+    }
 }
 
 /// The room that a lane which has nothing waiting keeps for what comes: what a herd needed is given back.
@@ -105,13 +126,12 @@ const LOOKS: usize = 8;
 impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self {
-            bounds,
             waiting: [0; Wait::COUNT],
             lanes: Numbered::default(),
             between: HashMap::new(),
             ready: VecDeque::new(),
-            collections: Rooms::default(),
-            targets: Rooms::default(),
+            collections: Rooms::new(bounds.per_collection),
+            targets: Rooms::new(bounds.per_target),
             shares: Shares::new(bounds.overall),
             quick: Remembered::default(),
         }
@@ -132,6 +152,7 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
                 collection: room,
                 target: to,
                 places: 0,
+                running: 0,
                 items,
                 wait: Wait::Pool,
                 is_quick,
@@ -163,23 +184,21 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
             let Some(lane) = self.lanes.get_mut(number) else { continue };
             let Some(target) = self.targets.rooms.get_mut(lane.target) else { continue };
             let Some(collection) = self.collections.rooms.get_mut(lane.collection) else { continue };
-            // A lane that parks in one room leaves its place in the other to the next lane parked there.
-            if target.running >= self.bounds.per_target {
-                target.parked.push_back(number);
-                let next = if collection.running < self.bounds.per_collection {
-                    collection.parked.pop_front()
-                } else {
-                    None
-                };
-                self.waits_for(number, Wait::Target);
-                self.wake(next);
-                continue;
-            }
-            if collection.running >= self.bounds.per_collection {
-                collection.parked.push_back(number);
-                let next = target.parked.pop_front();
-                self.waits_for(number, Wait::Collection);
-                self.wake(next);
+            let may_use_kept = lane.may_use_kept();
+            let wait = if !target.admits(may_use_kept) {
+                target.park(number, may_use_kept);
+                Some(Wait::Target)
+            } else if !collection.admits(may_use_kept) {
+                collection.park(number, may_use_kept);
+                Some(Wait::Collection)
+            } else {
+                None
+            };
+            if let Some(wait) = wait {
+                // It was perhaps woken for a place that it cannot use; the next lane parked there perhaps can.
+                let next = [target.next(), collection.next()];
+                self.waits_for(number, wait);
+                next.into_iter().for_each(|lane| self.wake(lane));
                 continue;
             }
             let Some(item) = lane.items.pop_front() else { continue };
@@ -189,6 +208,7 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
                 self.ready.push_back(number);
             }
             self.waiting[Wait::Pool as usize] -= 1;
+            lane.running += 1;
             target.running += 1;
             collection.running += 1;
             self.shares.begin(lane.collection);
@@ -200,8 +220,14 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
     /// A call has ended; its place is given back. Where it was made, `quick` says whether it ended soon.
     pub(crate) fn done(&mut self, place: Place, quick: Option<bool>) {
         if let Some(lane) = self.lanes.get_mut(place.0) {
+            let could_use_kept = lane.may_use_kept();
             lane.is_quick = quick.unwrap_or(lane.is_quick);
+            lane.running -= 1;
             let (collection, target) = (lane.collection, lane.target);
+            if lane.may_use_kept() && !could_use_kept {
+                self.targets.advance(target, place.0);
+                self.collections.advance(collection, place.0);
+            }
             self.shares.end(collection);
             let woken = [self.collections.leave(collection), self.targets.leave(target)];
             woken.into_iter().for_each(|lane| self.wake(lane));
@@ -254,9 +280,7 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
     /// Wakes a lane that is parked at the target or in the collection of another, where there is room for it.
     fn pass_on(&mut self, number: usize) -> bool {
         let Some(lane) = self.lanes.get(number) else { return false };
-        let Bounds { per_collection, per_target, .. } = self.bounds;
-        let at_target = self.targets.next_in(lane.target, per_target);
-        let next = at_target.or_else(|| self.collections.next_in(lane.collection, per_collection));
+        let next = self.targets.next_in(lane.target).or_else(|| self.collections.next_in(lane.collection));
         self.wake(next);
         next.is_some()
     }
@@ -289,14 +313,28 @@ impl<C: Clone + Eq + Hash, T: Clone + Eq + Hash, I> Lanes<C, T, I> {
         self.waiting
     }
 
+    /// Returns the lanes in which something waits or is on its way.
+    pub(crate) fn active(&self) -> impl Iterator<Item = Active<'_, C, T, I>> {
+        let lanes = self.lanes.iter().filter(|lane| lane.running > 0 || !lane.items.is_empty());
+        lanes.filter_map(|lane| {
+            Some(Active {
+                collection: &self.collections.rooms.get(lane.collection)?.key,
+                target: &self.targets.rooms.get(lane.target)?.key,
+                running: lane.running,
+                waiting: lane.items.len(),
+                first: lane.items.front().map(|item| (item, lane.wait)),
+            })
+        })
+    }
+
     /// Takes out all that waits.
     pub(crate) fn drain(&mut self) -> Vec<I> {
         let mut items = Vec::with_capacity(self.waiting.iter().sum());
         self.waiting = [0; Wait::COUNT];
         self.ready.clear();
         self.shares.clear();
-        self.targets.rooms.each(|room| room.parked.clear());
-        self.collections.rooms.each(|room| room.parked.clear());
+        self.targets.rooms.each(Room::clear);
+        self.collections.rooms.each(Room::clear);
         for number in 0..self.lanes.end() {
             let Some(lane) = self.lanes.get_mut(number) else { continue };
             let places = lane.items.len();
@@ -365,6 +403,8 @@ impl Remembered {
 /// The rooms of all collections or all targets.
 #[derive(Debug)]
 struct Rooms<K> {
+    /// How many calls may run in each.
+    bound: usize,
     numbers: HashMap<K, usize>,
     rooms: Numbered<Room<K>>,
 }
@@ -373,25 +413,67 @@ struct Rooms<K> {
 #[derive(Debug)]
 struct Room<K> {
     key: K,
+    bound: usize,
     /// How many lanes lead here.
     lanes: usize,
     running: usize,
+    /// Lanes that may use the kept places, which are taken.
+    parked_first: VecDeque<usize>,
+    /// Other lanes.
     parked: VecDeque<usize>,
 }
 
-impl<K> Default for Rooms<K> {
-    fn default() -> Self {
-        Self { numbers: HashMap::new(), rooms: Numbered::default() }
+impl<K> Room<K> {
+    fn free(&self) -> usize {
+        self.bound.saturating_sub(self.running)
+    }
+
+    /// Returns how many places are kept for quick lanes with few calls.
+    fn kept(&self) -> usize {
+        self.bound / 10
+    }
+
+    /// Returns whether a lane may begin a call here.
+    fn admits(&self, may_use_kept: bool) -> bool {
+        self.free() > if may_use_kept { 0 } else { self.kept() }
+    }
+
+    fn park(&mut self, lane: usize, may_use_kept: bool) {
+        // Where nothing is kept, all take turns.
+        let first = may_use_kept && self.kept() > 0;
+        if first { &mut self.parked_first } else { &mut self.parked }.push_back(lane);
+    }
+
+    /// Takes out the next parked lane for which there is a place.
+    fn next(&mut self) -> Option<usize> {
+        let next = if self.admits(false) { self.parked.pop_front() } else { None };
+        next.or_else(|| if self.admits(true) { self.parked_first.pop_front() } else { None })
+    }
+
+    fn clear(&mut self) {
+        self.parked_first.clear();
+        self.parked.clear();
     }
 }
 
 impl<K: Clone + Eq + Hash> Rooms<K> {
+    fn new(bound: usize) -> Self {
+        Self { bound, numbers: HashMap::new(), rooms: Numbered::default() }
+    }
+
     /// The number of a room. A new one is forgotten only once a lane has led there.
     fn number(&mut self, key: &K) -> usize {
         if let Some(number) = self.numbers.get(key) {
             return *number;
         }
-        let room = Room { key: key.clone(), lanes: 0, running: 0, parked: VecDeque::new() };
+        let room = Room {
+            key: key.clone(),
+            bound: self.bound,
+            lanes: 0,
+            running: 0,
+            parked_first: VecDeque::new(),
+            parked: VecDeque::new(),
+        };
         let number = self.rooms.add(room);
         self.numbers.insert(key.clone(), number);
         number
@@ -417,17 +499,25 @@ impl<K: Clone + Eq + Hash> Rooms<K> {
         true
     }
 
-    /// Takes out the next lane that is parked in a room with fewer calls than its bound.
-    fn next_in(&mut self, number: usize, bound: usize) -> Option<usize> {
-        let room = self.rooms.get_mut(number)?;
-        if room.running < bound { room.parked.pop_front() } else { None }
+    /// Takes out the next lane that is parked in a room and may go there.
+    fn next_in(&mut self, number: usize) -> Option<usize> {
+        self.rooms.get_mut(number)?.next()
     }
 
-    /// One call less in a room: the lane that waited for it, which is ready again.
+    /// Ends a call in a room, and returns the lane that waited for it, which is ready again.
     fn leave(&mut self, number: usize) -> Option<usize> {
         let room = self.rooms.get_mut(number)?;
         room.running -= 1;
-        room.parked.pop_front()
+        room.next()
+    }
+
+    /// Lets a lane, where it is parked in a room, use the kept places from now on.
+    fn advance(&mut self, number: usize, lane: usize) {
+        let Some(room) = self.rooms.get_mut(number).filter(|room| room.kept() > 0) else { return };
+        if let Some(at) = room.parked.iter().position(|parked| *parked == lane) {
+            room.parked.remove(at);
+            room.parked_first.push_back(lane);
+        }
     }
 }
 
@@ -605,16 +695,16 @@ mod tests {
     #[test]
     fn calls_that_hang_leave_room_for_those_of_a_stranger() {
         for (calls, collections) in [(1000, 5), (1200, 6), (1200, 24), (5000, 24), (5000, 100), (5000, 200)] {
-            for targets in [collections, calls] {
+            for (targets, subscriptions) in [(collections, 1), (calls, 1), (collections, collections)] {
                 let mut lanes = Many::new(DEFAULT);
-                let way = |call| ("s".to_owned(), call % collections, call % targets);
+                let subscription = |call| format!("s{}", call % subscriptions);
+                let way = |call| (subscription(call), call % collections, call % targets);
                 let mut running = hang(&mut lanes, calls, way);
-                let bound = (DEFAULT.per_collection * collections as usize)
-                    .min(DEFAULT.per_target * targets as usize)
-                    .min(750);
+                // Each collection and target keeps a tenth for quick calls.
+                let bound = (180 * collections as usize).min(90 * targets as usize).min(750);
                 assert!(running.len() >= bound, "{calls} {collections}: {}", running.len());
                 for round in 0..20 {
-                    let stranger = begins(&mut lanes, "s", 10_000 + round).expect("it begins");
+                    let stranger = begins(&mut lanes, "s0", 10_000 + round).expect("it begins");
                     lanes.done(stranger, Some(true));
                     for place in running.drain(..50) {
                         lanes.done(place, Some(false));
@@ -658,6 +748,85 @@ mod tests {
                 lanes.done(quick, Some(true));
             }
         }
+    }
+
+    /// Calls of another subscription that are slow themselves find places too, and more as those that hang end.
+    #[test]
+    fn slow_calls_of_another_subscription_have_a_share() {
+        for collections in [24, 100] {
+            let mut lanes = Many::new(DEFAULT);
+            let mut hanging =
+                hang(&mut lanes, 5000, |call| ("s".to_owned(), call % collections, call % collections));
+            let way = |call| ("another".to_owned(), 10_000, 10_000 + call % 4);
+            let at_once = hang(&mut lanes, 200, way).len();
+            assert!(at_once >= 40, "{collections}: {at_once}");
+            while !hanging.is_empty() {
+                for place in hanging.drain(..hanging.len().min(10)) {
+                    lanes.done(place, Some(false));
+                }
+                while lanes.pop().is_some() {}
+            }
+            let room = lanes.collections.numbers[&10_000];
+            assert!(lanes.shares.running_of(room) >= 70, "{}", lanes.shares.running_of(room));
+        }
+    }
+
+    /// Ends one quick call of each of these collections to a target.
+    fn make_quick(lanes: &mut Many, collections: impl Iterator<Item = u32>, target: u32) {
+        for collection in collections {
+            let place = lanes.take_place("s", &collection, &target);
+            lanes.push(place, 0);
+            let (place, _) = lanes.pop().expect("it begins");
+            lanes.done(place, Some(true));
+        }
+    }
+
+    /// Begins the call of a collection to a target, if it may begin.
+    fn calls(lanes: &mut Many, collection: u32, target: u32) -> Option<Place> {
+        let place = lanes.take_place("s", &collection, &target);
+        lanes.push(place, 0);
+        lanes.pop().map(|(place, _)| place)
+    }
+
+    /// However many calls of however many others hang at the same target, and whoever waits there.
+    #[test]
+    fn calls_that_hang_at_a_target_leave_room_there_for_a_stranger() {
+        for hanging in [1, 24, 100] {
+            let mut lanes = Many::new(DEFAULT);
+            make_quick(&mut lanes, 500..501, 7);
+            let mut running = hang(&mut lanes, 1200, |call| ("s".to_owned(), call % hanging, 7));
+            assert_eq!(running.len(), 90, "{hanging}");
+            for _ in 0..20 {
+                let stranger = calls(&mut lanes, 500, 7).expect("it begins");
+                lanes.done(stranger, Some(true));
+                for place in running.drain(..9) {
+                    lanes.done(place, Some(false));
+                }
+                running.extend(std::iter::from_fn(|| lanes.pop().map(|(place, _)| place)));
+                assert_eq!(running.len(), 90, "what was not kept is used");
+            }
+        }
+    }
+
+    /// Targets of one collection that hang leave room for its other targets.
+    #[test]
+    fn calls_that_hang_leave_room_for_other_targets_of_their_collection() {
+        let mut lanes = Many::new(DEFAULT);
+        make_quick(&mut lanes, 1..2, 500);
+        assert_eq!(hang(&mut lanes, 900, |call| ("s".to_owned(), 1, call % 9)).len(), 180);
+        assert!(calls(&mut lanes, 1, 500).is_some());
+        assert!(calls(&mut lanes, 1, 501).is_none(), "nothing is known of it");
+    }
+
+    /// A lane that was parked as a slow one goes before the others once a call of it has ended soon.
+    #[test]
+    fn a_lane_that_turns_quick_while_it_waits_may_use_what_is_kept() {
+        let mut lanes = Many::new(DEFAULT);
+        let first = calls(&mut lanes, 500, 7).expect("it begins");
+        assert_eq!(hang(&mut lanes, 100, |_| ("s".to_owned(), 1, 7)).len(), 89);
+        assert!(calls(&mut lanes, 500, 7).is_none());
+        lanes.done(first, Some(true));
+        assert!(lanes.pop().is_some());
     }
 
     /// One collection alone has no more than three quarters, whatever its bound, and slow ones have less than quick ones.

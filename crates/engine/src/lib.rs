@@ -27,6 +27,7 @@ mod calls;
 mod claimer;
 mod cleaner;
 mod clock;
+mod clock_watch;
 mod dispatcher;
 #[cfg(test)]
 mod embedded;
@@ -34,6 +35,7 @@ mod lanes;
 mod numbered;
 mod numbers;
 mod pulse;
+mod queues;
 mod settler;
 mod shares;
 mod under_way;
@@ -43,6 +45,7 @@ use std::time::Duration;
 
 use actions::{Runner, Sampling};
 use model::Clock;
+use model::transition::Patience;
 use store::Store;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -52,9 +55,11 @@ use tracing::warn;
 
 pub use calls::occurrence_span;
 pub use clock::{SimulatedClock, SystemClock};
+pub use clock_watch::{ClockTrouble, ClockWatch, lasting};
 pub use lanes::{Bounds, Wait};
 pub use numbers::{CollectionNumbers, KINDS, Numbers, OUTCOMES};
 pub use pulse::{Ailing, Pulse};
+pub use queues::{Queue, Queues};
 pub use under_way::{Begun, UnderWay, Word};
 
 /// What an operator may change.
@@ -75,6 +80,8 @@ pub struct Settings {
     pub keep: Duration,
     /// The most history entries of one job.
     pub history_per_job: u32,
+    /// Later than this is too late for jobs that do not want to be late.
+    pub late_after: Duration,
     /// How long a stop waits for calls in flight.
     pub drain: Duration,
     /// Which occurrences are traced; `None` where nobody wants traces.
@@ -91,6 +98,7 @@ impl Default for Settings {
             bounds: Bounds { overall: 1000, per_collection: 200, per_target: 100 },
             keep: Duration::from_secs(60 * 86_400),
             history_per_job: 1000,
+            late_after: Patience::default().late_after,
             drain: Duration::from_secs(25),
             traces: None,
         }
@@ -106,6 +114,10 @@ pub struct Watched {
     pub numbers: Arc<Numbers>,
     /// Whether all of it is alive.
     pub pulse: Arc<Pulse>,
+    /// Which calls run and which wait.
+    pub queues: Queues,
+    /// Whether the clock goes right, once it is watched.
+    pub clock: Arc<ClockWatch>,
 }
 
 /// A running engine.
@@ -136,7 +148,7 @@ impl Engine {
         settings: Settings,
         watched: Watched,
     ) -> Self {
-        let Watched { under_way, numbers, pulse } = watched;
+        let Watched { under_way, numbers, pulse, queues, clock: clock_watch } = watched;
         let part = |name| pulse.part(name, settings.longest_nap);
         let stop = CancellationToken::new();
         let batch = settings.batch as usize;
@@ -161,12 +173,14 @@ impl Engine {
             attempts,
             under_way: under_way.clone(),
             numbers: numbers.clone(),
+            late_after: settings.late_after,
         };
         let dispatcher = dispatcher::Dispatcher {
             caller,
             clock: clock.clone(),
             store: store.clone(),
             bounds: settings.bounds,
+            queues,
             longest_nap: settings.longest_nap,
             claims: claimed,
             beat: part("dispatcher"),
@@ -184,6 +198,7 @@ impl Engine {
         let cleaner = cleaner::Cleaner {
             store,
             clock,
+            clock_watch,
             keep: settings.keep,
             history_per_job: settings.history_per_job,
             longest_nap: settings.longest_nap,

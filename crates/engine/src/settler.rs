@@ -84,6 +84,12 @@ impl Settler {
             for (Ended { attempted, begun, collection }, settlement) in ended.drain(..).zip(settlements) {
                 if let Settlement::Done(fate) = settlement {
                     collection.settle(fate);
+                }
+                // Where no call was made there is none to tell of.
+                if attempted.too_late {
+                    continue;
+                }
+                if let Settlement::Done(fate) = settlement {
                     log(&begun, &attempted.attempt, fate);
                 }
                 self.under_way.tell_end(&begun, &attempted.attempt, settlement);

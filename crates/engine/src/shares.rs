@@ -8,10 +8,11 @@
 //!   calls as there are free places. Two collections with hanging calls leave a third of the pool free, twenty-four
 //!   leave a twenty-fifth, and never less than the following.
 //! - A lane is *quick* when its last call ended within [`QUICK`], which is remembered for a while after its last call.
-//!   A lane that is not quick counts four times what its collection holds, so that slow collections shrink first, and it
-//!   leaves the last tenth of the pool free.
+//!   A lane that is not quick leaves the last tenth of the pool free.
 //! - A quick lane of a collection with fewer than [`FEW`] calls may use the last place.
-//! - A subscription that holds more than half of the pool leaves another twentieth free, for the others.
+//! - A subscription that holds more than half of the pool leaves another twentieth free, and its lanes that are not quick
+//!   count four times what their collection holds: where one subscription has filled the pool, its slow collections shrink
+//!   first, and slow calls of another subscription still find some dozens of places.
 //!
 //! A collection without a call under way and with quick calls waits only while a thousand others hold one of the last
 //! places each, and none of those can come back before its calls are quick again.
@@ -28,7 +29,7 @@ use crate::numbered::Numbered;
 pub(crate) const QUICK: Duration = Duration::from_secs(1);
 
 /// A quick lane may use the last place in the pool while its collection holds fewer calls than this.
-const FEW: usize = 2;
+pub(crate) const FEW: usize = 2;
 
 /// The shares of all collections, by the numbers of their rooms.
 #[derive(Debug)]
@@ -172,9 +173,18 @@ impl Shares {
         self.running -= 1;
         let share = &mut self.collections[collection];
         share.running -= 1;
-        if let Some(subscription) = self.subscriptions.get_mut(share.subscription) {
+        let number = share.subscription;
+        let mut has_shrunk = false;
+        if let Some(subscription) = self.subscriptions.get_mut(number) {
             subscription.running -= 1;
-            subscription.is_large &= subscription.running >= self.pool / 4;
+            has_shrunk = subscription.is_large && subscription.running < self.pool / 4;
+            subscription.is_large &= !has_shrunk;
+        }
+        if has_shrunk {
+            // All its collections may go earlier than they are lined up for.
+            let of_it = |collection: &usize| self.collections[*collection].subscription == number;
+            let all: Vec<usize> = (0..self.collections.len()).filter(of_it).collect();
+            all.into_iter().for_each(|collection| self.reorder(collection));
         }
         self.reorder(collection);
     }
@@ -224,7 +234,8 @@ impl Shares {
         match class {
             0 if share.running < FEW => 0,
             0 => share.running + kept,
-            _ => 4 * share.running + kept,
+            _ if is_large => 4 * share.running + kept,
+            _ => share.running + kept,
         }
     }
 
@@ -259,5 +270,35 @@ impl Shares {
         let turn = Turn { cost, number, collection, class };
         held.turn = Some(turn);
         self.turns.insert(turn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A collection is not kept behind others for what its subscription held before.
+    #[test]
+    fn collections_of_a_subscription_that_shrinks_go_earlier() {
+        let mut shares = Shares::new(100);
+        for (collection, subscription) in ["large", "large", "other", "third"].into_iter().enumerate() {
+            shares.join(collection, subscription);
+        }
+        let begin =
+            |shares: &mut Shares, collection, calls| (0..calls).for_each(|_| shares.begin(collection));
+        begin(&mut shares, 0, 60);
+        begin(&mut shares, 1, 5);
+        begin(&mut shares, 2, 20);
+        shares.hold(1, 10, false);
+        shares.hold(2, 20, false);
+        assert_eq!(shares.take(), None);
+        for _ in 0..40 {
+            shares.end(0);
+            shares.begin(3);
+        }
+        assert!(shares.is_tight() && shares.take().is_none());
+        shares.end(0);
+        assert_eq!(shares.take(), Some((10, false)));
+        assert_eq!(shares.take(), None, "the other one has its share");
     }
 }

@@ -6,7 +6,7 @@ use recurrence::{Frequency, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Where a collection lives. Segments keep the case they were created with and match in any case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, PartialOrd, Ord, Hash)]
 pub struct CollectionPath {
     /// The subscription.
     pub subscription: String,

@@ -8,11 +8,14 @@ use crate::action::{IntervalForm, RetryInterval};
 
 /// What is read, for faults.
 pub const FORMS: &str =
-    "whole seconds as an ISO 8601 duration such as PT1M, PT1H30M or P1D, or as 00:01:00 or 1.00:00:00";
+    "whole seconds as an ISO 8601 duration such as PT1M, PT1H30M, P1D or P18M, or as 00:01:00 or 1.00:00:00";
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
+/// As .NET reads them, in which the old service was written. So 18 months, the documented maximum, are below 548 days.
+const MONTH: u64 = 30 * DAY;
+const YEAR: u64 = 365 * DAY;
 
 /// Reads an interval of whole seconds.
 pub fn read(text: &str) -> Option<RetryInterval> {
@@ -47,7 +50,7 @@ pub fn write(interval: RetryInterval) -> String {
     }
 }
 
-/// Years and months have no fixed length, so they are not read.
+/// A month is 30 days and a year 365 days: an interval has a length, wherever in the calendar it begins.
 fn iso(text: &str) -> Option<u64> {
     let rest = text.get(1..)?;
     let (date, time) = match rest.split_once(['T', 't']) {
@@ -57,7 +60,7 @@ fn iso(text: &str) -> Option<u64> {
     if date.is_empty() && time.is_empty() {
         return None;
     }
-    parts(date, &[('W', 7 * DAY), ('D', DAY)])?
+    parts(date, &[('Y', YEAR), ('M', MONTH), ('W', 7 * DAY), ('D', DAY)])?
         .checked_add(parts(time, &[('H', HOUR), ('M', MINUTE), ('S', 1)])?)
 }
 
@@ -130,6 +133,10 @@ mod tests {
             ("PT90S", 90, "PT1M30S"),
             ("P1DT12H", DAY + 12 * HOUR, "P1DT12H"),
             ("P2W", 14 * DAY, "P14D"),
+            ("P1M", 30 * DAY, "P30D"),
+            ("P18M", 540 * DAY, "P540D"),
+            ("P1Y6M", 545 * DAY, "P545D"),
+            ("p1y2m3w4dt5h", 450 * DAY + 5 * HOUR, "P450DT5H"),
             ("PT0S", 0, "PT0S"),
             ("PT30.0S", 30, "PT30S"),
             ("pt1m", 60, "PT1M"),
@@ -150,8 +157,8 @@ mod tests {
             "1M",
             "PT1",
             "PTM",
-            "P1Y",
-            "P1M",
+            "P1M1Y",
+            "P0.5M",
             "PT1M1H",
             "PT1M1M",
             "PT0.5S",

@@ -55,7 +55,7 @@ pub enum Reason {
     QueueFull,
     /// Nobody was there to run it in time, and a later one took its place.
     Superseded,
-    /// Nobody was there to run it in time, and the job does not want to be late.
+    /// The scheduler was not running or too busy to run it in time, and the job does not want to be late.
     TooLate,
 }
 
@@ -102,7 +102,7 @@ impl Reason {
                 "The scheduler was not running when it was due; by the catch-up policy a later run took its place."
             }
             Self::TooLate => {
-                "The scheduler was not running when it was due; by the catch-up policy it is not made up."
+                "The scheduler was not running or too busy when it was due; by the catch-up policy it is not made up."
             }
         }
     }

@@ -332,6 +332,41 @@ pub fn succeed(execution: &Execution, attempt: &Attempt, patience: &Patience) ->
     }
 }
 
+/// Returns the entry of an execution that waited for room until its job did not want it any more: it was not called.
+pub fn too_late(execution: &Execution, now: Timestamp) -> LedgerEntry {
+    entry(execution, Fate::Missed, Some(Reason::TooLate), now)
+}
+
+/// Whether a job that does not want to be late ([`CatchUp::None`]) does not want an execution any more that has not begun.
+///
+/// What waited for the run before it was postponed and is not late: it is due when that has ended.
+pub fn is_too_late(
+    definition: &Definition,
+    execution: &Execution,
+    now: Timestamp,
+    late_after: Duration,
+) -> bool {
+    let is_first = execution.attempt == 0 && execution.depth == 0 && execution.started_at.is_none();
+    let due_at = execution.wake_at.unwrap_or(execution.occurrence.at);
+    definition.catch_up == CatchUp::None
+        && execution.cause != Cause::Run
+        && is_first
+        && later(due_at, late_after) < now
+}
+
+/// Returns what an attempt leads to whose job was deleted meanwhile: what it brought counts, and nothing follows it.
+pub fn settle_deleted(execution: &Execution, attempt: &Attempt, patience: &Patience) -> Settled {
+    if attempt.outcome.success {
+        return succeed(execution, attempt, patience);
+    }
+    let begun = begun(execution, attempt);
+    Settled {
+        history: told(execution, attempt, HistoryStatus::Failed),
+        tally: tally(execution, attempt),
+        then: Then::Done(entry(&begun, Fate::Faulted, Some(Reason::JobDeleted), attempt.ended_at)),
+    }
+}
+
 /// An execution from its first attempt on.
 fn begun(execution: &Execution, attempt: &Attempt) -> Execution {
     Execution { started_at: execution.started_at.or(Some(attempt.started_at)), ..execution.clone() }

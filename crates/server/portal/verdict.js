@@ -4,8 +4,14 @@ const SPANS = { hour: 'the last hour', day: 'the last 24 hours', week: 'the last
 
 const several = (number, one, more) => `${number.toLocaleString('en-US')} ${number === 1 ? one : more}`;
 
-/** `{kind: good | late | bad | quiet, title, text}` of an overview. */
-export function verdict({ jobs, totals, span, buckets, countedSince = null, running = 0, off = { jobs: 0 } }) {
+/** `{kind: good | late | bad | quiet, title, text}` of an overview. Nothing is well while the server warns of its clock. */
+export function verdict(overview) {
+  const said = judged(overview);
+  if (!overview.warnings?.length || said.kind === 'bad') return said;
+  return { kind: 'late', title: 'The clock is not right', text: said.text };
+}
+
+function judged({ jobs, totals, span, buckets, countedSince = null, running = 0, off = { jobs: 0 } }) {
   const within = countedSince ? 'the time that is counted' : (SPANS[span] ?? 'this time');
   const known = jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted;
   if (known === 0)

@@ -21,6 +21,7 @@ mod portal;
 pub mod problem;
 pub mod rates;
 mod serve;
+mod shares;
 mod signals;
 mod stores;
 mod supervisor;

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use engine::{Numbers, Watched};
 use store::Store;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio::sync::{Mutex, broadcast};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use crate::shares::{Place, Shares, Taken};
 
 /// How many changes are kept for those who listen slowly.
 const KEPT: usize = 1024;
@@ -55,7 +57,7 @@ pub struct Live {
     /// The attempts of this moment, and what was counted; the engine is started with it.
     pub watched: Watched,
     changes: broadcast::Sender<Change>,
-    watchers: Arc<Semaphore>,
+    watchers: Arc<Shares>,
     /// When the store was tried last, and what came of it.
     tried: Mutex<Option<(Instant, store::Result<()>)>>,
     stop: CancellationToken,
@@ -66,7 +68,7 @@ impl Default for Live {
         Self {
             watched: Watched::default(),
             changes: broadcast::Sender::new(KEPT),
-            watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
+            watchers: Shares::new(MOST_WATCHERS),
             tried: Mutex::default(),
             stop: CancellationToken::new(),
         }
@@ -93,9 +95,9 @@ impl Live {
         self.changes.subscribe()
     }
 
-    /// A place among those who watch; `None` where all are taken.
-    pub fn watch(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.watchers).try_acquire_owned().ok()
+    /// Takes a place among those who watch, in a caller's name where callers have names.
+    pub(crate) fn watch(&self, who: Option<&str>) -> Result<Place, Taken> {
+        self.watchers.take(who)
     }
 
     /// Whether a store takes changes. It is tried by a commit, so whoever asks again within a second hears what came of that.

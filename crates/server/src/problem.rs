@@ -326,6 +326,11 @@ impl Problem {
         Self { message, ..Self::too_many_requests(seconds) }
     }
 
+    /// 429: a caller has its share of something already.
+    pub fn too_many_at_once(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::too_many_requests(1) }
+    }
+
     /// 503.
     pub fn busy(message: impl Into<String>) -> Self {
         Self { retry_after: Some(1), ..Self::new(503, "ServerBusy", message) }

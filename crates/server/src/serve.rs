@@ -7,7 +7,7 @@ use std::time::Duration;
 use access::{Note, Token};
 use actions::{ActionSettings, Actions, EgressSettings};
 use anyhow::{Context, anyhow, bail};
-use engine::{Engine, SystemClock};
+use engine::{ClockTrouble, ClockWatch, Engine, SystemClock, lasting};
 use model::Clock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::Store;
@@ -86,13 +86,21 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     }
     let live = app.live.clone();
     let watched = live.watched.clone();
+    let clock_watch = watched.clock.clone();
+    clock_watch.begin(store.clock_marks().await?, clock.now(), config.retention.believe_clock_after);
+    let timekeeper = tokio::spawn(watch_clock(clock_watch.clone(), store.clone(), clock.clone()));
     let engine = Engine::start_watched(store.clone(), runner, clock, config.engine(), watched);
 
     let (keys, sealed) = (app.keys.clone(), store.clone());
     // It only brings forward what the next start would do: it ends wherever it stands.
     let resealer = tokio::spawn(async move { keys.reseal(&*sealed).await });
 
-    let forgetter = tokio::spawn(forget_notes(store.clone(), app.clock.clone(), config.retention.audit));
+    let forgetter = tokio::spawn(forget_notes(
+        store.clone(),
+        app.clock.clone(),
+        clock_watch.clone(),
+        config.retention.audit,
+    ));
 
     let (watch, told) = ((app.guard.clone(), app.clock.clone()), store.clone());
     let teller = tokio::spawn(async move { tell_denials(&watch.0, &*told, &*watch.1).await });
@@ -132,6 +140,8 @@ pub async fn serve(mut config: Config, options: Options) -> anyhow::Result<()> {
     };
     teller.abort();
     note_all(&*store, guard.repeated_denials(None)).await;
+    timekeeper.abort();
+    keep_marks(&clock_watch, &*store).await;
     if let Err(error) = store.leave().await {
         warn!(%error, "could not say goodbye; others take over when the lease has run out");
     }
@@ -242,17 +252,64 @@ async fn note_all(store: &dyn Store, notes: Vec<Note>) {
     }
 }
 
+/// How often the clock is looked at, and after how many looks the store keeps what was seen.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const KEEP_EVERY: u32 = 600;
+
+/// Looks at the clock second by second, and logs what happens to it, until it is stopped.
+async fn watch_clock(clock_watch: Arc<ClockWatch>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) {
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut logged = None;
+    for round in (0..KEEP_EVERY).cycle() {
+        looks.tick().await;
+        clock_watch.look(clock.now());
+        let (step, trouble) = (clock_watch.take_step(), clock_watch.trouble());
+        let kind = trouble.as_ref().map(ClockTrouble::code);
+        let sentence = trouble.as_ref().map(ClockTrouble::sentence);
+        if let Some(step) = step {
+            let direction = if step.is_negative() { "back" } else { "forward" };
+            let meaning = sentence.as_deref().unwrap_or("What was due in between is caught up or missed.");
+            let by = lasting(step.unsigned_abs());
+            warn!(step_seconds = step.as_secs(), "the clock was set {direction} by {by}: {meaning}");
+        } else if let Some(sentence) = sentence.filter(|_| kind != logged) {
+            warn!("{sentence}");
+        } else if logged.is_some() && kind.is_none() {
+            info!("the clock is right again, as far as this store knows");
+        }
+        logged = kind;
+        if round == 0 || step.is_some() {
+            keep_marks(&clock_watch, &*store).await;
+        }
+    }
+}
+
+/// Has the store keep what was seen of the time.
+async fn keep_marks(clock_watch: &ClockWatch, store: &dyn Store) {
+    if let Some(marks) = clock_watch.marks()
+        && let Err(error) = store.mark_clock(marks).await
+    {
+        tracing::debug!(%error, "the store does not keep the time; the next try is in ten minutes");
+    }
+}
+
 /// How often old notes of the audit are looked for.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
 
 /// Removes what the audit need not keep any more, a little at a time, until it is stopped.
-async fn forget_notes(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keep: Duration) {
+async fn forget_notes(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    clock_watch: Arc<ClockWatch>,
+    keep: Duration,
+) {
     let mut hours = tokio::time::interval(FORGET_EVERY);
     loop {
         hours.tick().await;
         loop {
-            let before = clock.now().checked_sub(keep).unwrap_or(model::Timestamp::MIN);
-            match store.prune_audit(before).await {
+            let now = clock.now();
+            let before = clock_watch.retention_now(now).checked_sub(keep).unwrap_or(model::Timestamp::MIN);
+            match store.prune_audit(before, now).await {
                 Ok(true) => tokio::task::yield_now().await,
                 Ok(false) => break,
                 Err(error) => {

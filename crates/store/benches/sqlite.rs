@@ -240,7 +240,7 @@ async fn pages(world: &World<'_>, file: &Path) {
         .expect("a count")
     };
     // All that `fill` has written may go.
-    let retention = Retention { before: began(), history_per_job: 1000 };
+    let retention = Retention { now: began(), before: began(), history_per_job: 1000 };
     let there = rows();
     let mut bites = Vec::new();
     let start = Instant::now();

@@ -57,6 +57,8 @@ pub struct Attempted {
     pub attempt: Arc<Attempt>,
     /// The ticket that it was begun with: it tells by which right.
     pub ticket: Ticket,
+    /// Whether the call was not made: it waited for room until its job did not want it any more. The attempt says when.
+    pub too_late: bool,
 }
 
 /// What an attempt led to, as it is written.
@@ -66,7 +68,7 @@ pub enum Settlement {
     Done(Fate),
     /// Another attempt follows, or the error action.
     Again,
-    /// Nothing: it was settled before, its job is gone, or its lease was lost and its successor counts.
+    /// Nothing: it was settled before, or its lease was lost and its successor counts.
     Nothing,
 }
 

@@ -78,15 +78,22 @@ pub(crate) fn give_up(execution: &ExecutionRow, reason: Reason, now: Timestamp) 
     transition::abandon(&execution.execution(), Fate::Skipped, reason, now)
 }
 
-/// The entry of an execution whose job is deleted; none where it was never due.
-pub(crate) fn abandon(mut execution: ExecutionRow, begun: bool, now: Timestamp) -> Option<LedgerEntry> {
-    if begun {
-        // Its call is on the way; how it ends nobody will know.
-        execution.started_at = execution.started_at.or(Some(execution.wake_at.unwrap_or(now).min(now)));
-    } else if execution.ahead && !execution.is_under_way() && execution.due_at > now {
-        return None;
-    }
-    Some(give_up(&execution, Reason::JobDeleted, now))
+/// Returns the entry of an execution that has not begun and whose job is deleted; none where it was never due.
+pub(crate) fn abandon(execution: &ExecutionRow, now: Timestamp) -> Option<LedgerEntry> {
+    let never_due = execution.ahead && !execution.is_under_way() && execution.due_at > now;
+    (!never_due).then(|| give_up(execution, Reason::JobDeleted, now))
+}
+
+/// Returns the entry of an execution of a deleted job whose call was under way when its process ended: the call was made,
+/// and how it ended cannot be known.
+pub(crate) fn left_behind(execution: &ExecutionRow, now: Timestamp) -> LedgerEntry {
+    let started_at = execution.started_at.or(Some(execution.wake_at.unwrap_or(now).min(now)));
+    transition::abandon(
+        &Execution { started_at, ..execution.execution() },
+        Fate::Faulted,
+        Reason::JobDeleted,
+        now,
+    )
 }
 
 /// A job's row after a change. `resting` tells that it has no execution left.
@@ -123,8 +130,8 @@ pub(crate) fn overtaken(row: &JobRow, job: &Job, reason: Reason, now: Timestamp)
 
 /// What follows from an attempt.
 pub(crate) struct Settled {
-    /// For the history.
-    pub(crate) history: HistoryEntry,
+    /// For the history; `None` where no call was made.
+    pub(crate) history: Option<HistoryEntry>,
     /// For the execution.
     pub(crate) then: Then,
     /// For its job.
@@ -176,13 +183,26 @@ pub(crate) fn settle<S>(
         },
         done @ Then::Done(_) => done,
     };
-    Settled { history: settled.history, gain: Gain::of(settled.tally, &then), then }
+    Settled { history: Some(settled.history), gain: Gain::of(settled.tally, &then), then }
 }
 
 /// The same of an attempt that went well: neither the definition nor the state of its job matters.
 pub(crate) fn succeed(execution: &Execution, attempt: &Attempt, patience: &Patience) -> Settled {
     let transition::Settled { history, tally, then } = transition::succeed(execution, attempt, patience);
-    Settled { history, gain: Gain::of(tally, &then), then }
+    Settled { history: Some(history), gain: Gain::of(tally, &then), then }
+}
+
+/// The same of an attempt whose job was deleted meanwhile, and its definition with it.
+pub(crate) fn settle_deleted(execution: &ExecutionRow, attempt: &Attempt, patience: &Patience) -> Settled {
+    let transition::Settled { history, tally, then } =
+        transition::settle_deleted(&execution.execution(), attempt, patience);
+    Settled { history: Some(history), gain: Gain::of(tally, &then), then }
+}
+
+/// What follows where no call was made, because it was too late for its job.
+pub(crate) fn too_late(execution: &ExecutionRow, attempt: &Attempt) -> Settled {
+    let entry = transition::too_late(&execution.execution(), attempt.ended_at);
+    Settled { history: None, gain: Gain::default(), then: Then::Done(entry) }
 }
 
 fn stopped(job: &JobRow) -> Option<Reason> {

@@ -10,7 +10,7 @@ pub(crate) struct Moment(u64);
 impl Moment {
     /// This moment.
     pub(crate) fn now() -> Self {
-        Self::at(passed())
+        Self::at(time_passed())
     }
 
     fn at(passed: Duration) -> Self {
@@ -23,16 +23,17 @@ impl Moment {
     }
 }
 
-/// Since the machine was started.
+/// Returns the time since the machine was started, by a clock that is never set and that goes on while the machine is
+/// suspended.
 #[cfg(target_os = "linux")]
-fn passed() -> Duration {
+pub fn time_passed() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Elsewhere there is no such clock that all systems have, and the monotonic one has to do.
 #[cfg(not(target_os = "linux"))]
-fn passed() -> Duration {
+pub fn time_passed() -> Duration {
     static BASE: std::sync::OnceLock<tokio::time::Instant> = std::sync::OnceLock::new();
     BASE.get_or_init(tokio::time::Instant::now).elapsed()
 }

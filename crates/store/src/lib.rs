@@ -59,6 +59,7 @@ use model::{
 pub use bell::Bell;
 pub use claim::{Attempted, Claim, Claimed, ClaimedJob, ExecutionId, Settlement, Ticket};
 pub use group::{GroupWrite, StoredGroup, TagQuery};
+pub use lease::time_passed;
 pub use moving::{
     Compared, MoveEnd, MoveFault, MoveKeys, MovePlan, MoveSettings, MoveStep, Sum, plan_move, run_move,
     undo_move,
@@ -131,8 +132,17 @@ pub struct StoredJob {
     pub job: Job,
     /// Its collection's path, in the case it was created with.
     pub collection: CollectionPath,
+    /// Whether its collection is enabled; if not, none of its jobs run.
+    pub collection_enabled: bool,
     /// Its revision.
     pub revision: Revision,
+}
+
+impl StoredJob {
+    /// Returns when the job is due next; `None` while it or its collection is off.
+    pub fn next_run(&self) -> Option<Timestamp> {
+        self.job.next_at.filter(|_| self.collection_enabled)
+    }
 }
 
 /// What the writer of a resource takes for granted.
@@ -316,10 +326,23 @@ pub struct SkippedSoFar {
 /// What is kept how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
+    /// The time that retention goes by.
+    pub now: Timestamp,
     /// History and ledger entries that ended before are removed, and jobs that came to their end before.
     pub before: Timestamp,
     /// The most history entries of one job.
     pub history_per_job: u32,
+}
+
+/// What a store keeps of the time that was seen, so that a clock that leaps is noticed over a start too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockMarks {
+    /// The time that retention goes by.
+    pub believed: Timestamp,
+    /// For how long the clock has shown another time, in running time.
+    pub doubted: Duration,
+    /// The latest time that was seen.
+    pub latest: Timestamp,
 }
 
 /// A client certificate of a job, or of one of its error actions.
@@ -514,6 +537,12 @@ pub trait Store: Register {
 
     /// Removes a little of what is older than it must be kept; whether there is more.
     async fn prune(&self, retention: Retention) -> Result<bool>;
+
+    /// Returns what was seen of the time; `None` where nothing was kept of it yet.
+    async fn clock_marks(&self) -> Result<Option<ClockMarks>>;
+
+    /// Keeps what was seen of the time.
+    async fn mark_clock(&self, marks: ClockMarks) -> Result<()>;
 
     /// Whether a change would be kept now: makes one that nobody sees, and waits until it is durable.
     async fn check(&self) -> Result<()>;

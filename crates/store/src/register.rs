@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use access::audit::Link;
-use access::{Act, Assignment, Entry, Note, Sight, TokenId, TokenRecord, Verdict};
+use access::{Act, Assignment, Entry, Note, Scope, Sight, TokenId, TokenRecord, Verdict};
 use async_trait::async_trait;
 use model::Timestamp;
 
@@ -20,7 +20,7 @@ pub const MOST_TOKENS: u32 = 10_000;
 pub const MOST_ASSIGNMENTS: u32 = 10_000;
 
 /// How an addition to the register ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
     /// It is done.
     Done,
@@ -28,6 +28,10 @@ pub enum Added {
     Already,
     /// There is no room: this many are there.
     Full(u32),
+    /// There is no such resource group or job collection for a role to hold in.
+    NoScope(Scope),
+    /// There is no such token to have a role, or it was revoked.
+    NoToken,
 }
 
 /// Which entries of the audit, newest first.
@@ -56,6 +60,8 @@ pub struct Chain {
     pub before: Link,
     /// The last entry.
     pub last: Link,
+    /// Up to this entry retention removed without leaving a mark in the chain: versions before did so.
+    pub unmarked: i64,
 }
 
 /// A sign-in to the portal.
@@ -93,8 +99,8 @@ pub trait Register: Send + Sync + 'static {
     /// Entries of a chain in their order, those after a number.
     async fn audit_of(&self, chain: i64, after: i64, top: u32) -> Result<Vec<Entry>>;
 
-    /// Removes a little of what was noted before an instant; whether there is more.
-    async fn prune_audit(&self, before: Timestamp) -> Result<bool>;
+    /// Removes a little of what was noted before an instant, and marks it in the chain; whether there is more.
+    async fn prune_audit(&self, before: Timestamp, now: Timestamp) -> Result<bool>;
 
     /// A token.
     async fn token(&self, id: &TokenId) -> Result<Option<TokenRecord>>;
@@ -102,7 +108,8 @@ pub trait Register: Send + Sync + 'static {
     /// All tokens, newest first.
     async fn tokens(&self) -> Result<Vec<TokenRecord>>;
 
-    /// Keeps a token, with the roles that it is given; all of it or nothing.
+    /// Keeps a token, with the roles that it is given; all of it or nothing. A resource group or job collection that a role
+    /// is for has to be there; a subscription begins with its first group, and may have roles before.
     async fn add_token(&self, record: TokenRecord, roles: Vec<Assignment>) -> Result<Added>;
 
     /// Revokes a token; whether it was there and good. Its roles go, and so do sign-ins with it.
@@ -114,7 +121,7 @@ pub trait Register: Send + Sync + 'static {
     /// All roles that were given, sorted by scope, principal and role.
     async fn assignments(&self) -> Result<Vec<Assignment>>;
 
-    /// Gives a role.
+    /// Gives a role, whose scope and token have to be there as with [`add_token`](Self::add_token). It ends with its scope.
     async fn assign(&self, assignment: Assignment) -> Result<Added>;
 
     /// Takes a role away; whether it was there.
@@ -173,6 +180,21 @@ pub(crate) fn note_as_kept(mut note: Note) -> Note {
         }
     }
     note
+}
+
+/// The note of a role that ended with its scope: in the name of the caller who deleted that.
+pub(crate) fn note_of_end(role: &Assignment, deleted: &Note) -> Note {
+    let detail = serde_json::json!({
+        "principal": role.principal.as_str(),
+        "role": role.role.name(),
+        "deleted": deleted.target,
+    });
+    Note {
+        act: Act::RemoveRole,
+        target: role.scope.to_string(),
+        detail: detail.to_string(),
+        ..deleted.clone()
+    }
 }
 
 /// Whether a change was made, so that it has to be noted.

@@ -32,6 +32,8 @@ pub(crate) struct JobRow {
     pub(crate) revision: i64,
     pub(crate) history_total: i64,
     pub(crate) collection: CollectionGist,
+    /// Whether it is deleted and kept for the ledger, and for calls that are under way.
+    pub(crate) deleted: bool,
 }
 
 /// What of a collection decisions about its jobs need.
@@ -98,7 +100,8 @@ impl JobRow {
         self.next_number = standing.next_number;
         self.next_at = standing.next_at;
         let definition = open_definition(keyring, definition, "definitions.definition", self.id)?;
-        Ok(StoredJob { revision: Revision(self.revision), job: self.job(definition)?, collection })
+        let (revision, collection_enabled) = (Revision(self.revision), self.collection.enabled);
+        Ok(StoredJob { revision, job: self.job(definition)?, collection, collection_enabled })
     }
 
     /// The job as callers see it, right after it was written.
@@ -113,8 +116,9 @@ impl JobRow {
         let standing = restored(&self, executions, is_begun);
         self.next_number = standing.next_number;
         self.next_at = standing.next_at;
-        let (revision, collection) = (Revision(self.revision), write.collection.clone());
-        Ok(StoredJob { revision, job: self.job(write.definition.clone())?, collection })
+        let (revision, collection_enabled) = (Revision(self.revision), self.collection.enabled);
+        let (job, collection) = (self.job(write.definition.clone())?, write.collection.clone());
+        Ok(StoredJob { revision, job, collection, collection_enabled })
     }
 
     /// What executions of this job need that run a definition.
@@ -134,7 +138,12 @@ impl JobRow {
 }
 
 /// A new job as callers see it, right after it was written.
-pub(crate) fn created(id: i64, write: &JobWrite, revision: i64) -> Result<StoredJob, Unreadable> {
+pub(crate) fn created(
+    id: i64,
+    write: &JobWrite,
+    revision: i64,
+    collection_enabled: bool,
+) -> Result<StoredJob, Unreadable> {
     let JobWrite { collection, name, definition, standing, seed, .. } = write;
     let rule = definition
         .rule()
@@ -153,7 +162,7 @@ pub(crate) fn created(id: i64, write: &JobWrite, revision: i64) -> Result<Stored
         last_faulted: false,
         generation: 1,
     };
-    Ok(StoredJob { revision: Revision(revision), job, collection: collection.clone() })
+    Ok(StoredJob { revision: Revision(revision), job, collection: collection.clone(), collection_enabled })
 }
 
 /// An instant as a row has it.

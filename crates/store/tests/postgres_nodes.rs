@@ -430,7 +430,7 @@ async fn entries_lie_in_partitions_that_are_dropped_when_they_are_old() {
     assert_eq!(backend.query("SELECT count(*) FROM ledger").await, 1);
     world.pass(40 * 86_400);
     world.restart().await;
-    let retention = store::Retention { before: world.after(-86_400), history_per_job: 1000 };
+    let retention = store::Retention { now: world.now, before: world.after(-86_400), history_per_job: 1000 };
     while world.store().prune(retention).await.expect("pruned") {}
     assert_eq!(backend.query("SELECT count(*) FROM ledger").await, 0, "gone with its partition");
 }

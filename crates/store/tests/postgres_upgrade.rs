@@ -110,7 +110,7 @@ async fn due_times_that_an_old_node_wrote_are_found() {
     backend.execute(sooner).await;
     // A node looks at all jobs once after its start.
     world.restart().await;
-    let retention = Retention { before: Timestamp::MIN, history_per_job: 100 };
+    let retention = Retention { now: Timestamp::MIN, before: Timestamp::MIN, history_per_job: 100 };
     world.store().prune(retention).await.expect("pruned");
     let mut names: Vec<String> = world.claim(60).await.iter().map(|claim| claim.job.name.clone()).collect();
     names.sort();

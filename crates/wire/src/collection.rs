@@ -79,7 +79,7 @@ pub fn read(body: &Value, standing: Option<Plan>, plans: &Plans) -> Result<Colle
         return Err(Fault::new(DOCUMENT, members::shown(body), allowed).into());
     };
     let location = reader.optional_text(&collection, LOCATION, "the name of a region, a text");
-    let tags = reader.member(&collection, TAGS).and_then(|given| reader.texts(given, "an object of texts"));
+    let tags = reader.member(&collection, TAGS).and_then(|given| reader.tags(given));
     let properties = reader.member(&collection, PROPERTIES).and_then(|given| {
         reader.object(given, &[SKU, STATE, QUOTA], "an object such as {\"sku\": {\"name\": \"Standard\"}}")
     });

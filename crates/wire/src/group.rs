@@ -56,7 +56,7 @@ pub fn read(body: &Value) -> Result<GroupRequest, Faults> {
         return Err(Fault::new(DOCUMENT, members::shown(body), allowed).into());
     };
     let location = reader.optional_text(&group, LOCATION, "the name of a region, a text");
-    let tags = reader.member(&group, TAGS).and_then(|given| reader.texts(given, "an object of texts"));
+    let tags = reader.member(&group, TAGS).and_then(|given| reader.tags(given));
     Faults::check(reader.faults())?;
     Ok(GroupRequest {
         location: location.filter(|name| !name.is_empty()).map(|name| regions::display_name(&name)),

@@ -17,9 +17,10 @@
 mod clauses;
 
 use ::recurrence::{DATE_TIME_FORMS, Faults, read_date_time};
-use model::{HistoryStatus, JobState, Timestamp};
+use model::{Collection, HistoryStatus, JobState, Timestamp};
 use serde_json::{Value, json};
 
+use crate::regions;
 use clauses::{clauses, once, refused};
 
 /// A list as the API answers it; where there is no next page, `nextLink` is null and not absent (Scenario_JobList).
@@ -75,7 +76,8 @@ impl HistoryFilter {
     pub fn read(filter: &str) -> Result<Self, Faults> {
         let mut read = Self::default();
         for clause in clauses(filter, "status eq Failed")? {
-            if clause.is("status", "eq") {
+            // The documents filter a history by "state and status", and an entry has only one of them.
+            if clause.is("status", "eq") || clause.is("state", "eq") {
                 let words = HistoryStatus::ALL.map(|status| (status.name(), status));
                 once(&mut read.status, clause.word(&words, "Completed, Failed or Postponed")?, &clause)?;
             } else if clause.is("actionName", "eq") {
@@ -136,30 +138,62 @@ impl GroupFilter {
 pub struct ResourceFilter {
     /// Only those of this type.
     pub resource_type: Option<String>,
+    /// Only those in this group.
+    pub group: Option<String>,
+    /// Only those with this name.
+    pub name: Option<String>,
+    /// Only those in this region.
+    pub location: Option<String>,
+    /// Only those with a tag of this name.
+    pub tag_name: Option<String>,
+    /// Only those where it has this value.
+    pub tag_value: Option<String>,
 }
 
 impl ResourceFilter {
     /// Reads a `$filter`.
     pub fn read(filter: &str) -> Result<Self, Faults> {
+        let allowed = "resourceType eq …, resourceGroup eq …, name eq …, location eq …, or tagName eq … and tagValue eq …";
         let mut read = Self::default();
         for clause in clauses(filter, "resourceType eq 'Microsoft.Scheduler/jobCollections'")? {
-            if !clause.is("resourceType", "eq") {
-                return Err(clause.fault("resourceType eq …"));
-            }
-            once(&mut read.resource_type, clause.value.clone(), &clause)?;
+            let place = match &clause {
+                clause if clause.is("resourceType", "eq") => &mut read.resource_type,
+                clause if clause.is("resourceGroup", "eq") => &mut read.group,
+                clause if clause.is("name", "eq") => &mut read.name,
+                clause if clause.is("location", "eq") => &mut read.location,
+                clause if clause.is("tagName", "eq") => &mut read.tag_name,
+                clause if clause.is("tagValue", "eq") => &mut read.tag_value,
+                clause => return Err(clause.fault(allowed)),
+            };
+            once(place, clause.value.clone(), &clause)?;
+        }
+        if read.tag_value.is_some() && read.tag_name.is_none() {
+            return Err(refused(filter, allowed));
         }
         Ok(read)
     }
 
-    /// Whether it lets job collections through, the only resources there are.
-    pub fn includes_collections(&self) -> bool {
-        let asked = self.resource_type.as_deref();
-        asked.is_none_or(|asked| asked.eq_ignore_ascii_case(crate::path::COLLECTION_TYPE))
+    /// Whether a job collection is one of those that are asked for; they are the only resources there are.
+    pub fn lets_through(&self, collection: &Collection) -> bool {
+        let is = |asked: &Option<String>, name: &str| {
+            asked.as_ref().is_none_or(|asked| asked.to_lowercase() == name.to_lowercase())
+        };
+        let is_tag = |(name, value): &(String, String)| {
+            is(&self.tag_name, name) && self.tag_value.as_ref().is_none_or(|asked| asked == value)
+        };
+        let location = self.location.as_deref().map(regions::display_name);
+        is(&self.resource_type, crate::path::COLLECTION_TYPE)
+            && is(&self.group, &collection.path.group)
+            && is(&self.name, &collection.path.name)
+            && is(&location, &collection.location)
+            && (self.tag_name.is_none() || collection.tags.iter().flatten().any(is_tag))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::{CollectionPath, Plans};
+
     use super::*;
 
     fn at(text: &str) -> Option<Timestamp> {
@@ -230,7 +264,7 @@ mod tests {
             ("status eq Broken", "Completed, Failed or Postponed"),
             ("status eq 'Fai''led'", "\"Fai'led\""),
             ("status ne Failed", "status eq …"),
-            ("state eq Enabled", "status eq …"),
+            ("state eq Enabled", "Completed, Failed or Postponed"),
             ("status eq Failed and status eq Completed", "each condition once"),
             ("startTime gt 2027-01-01", "startTime ge …"),
             ("startTime ge yesterday", "ISO 8601"),
@@ -240,6 +274,8 @@ mod tests {
             let fault = HistoryFilter::read(filter).expect_err(filter).to_string();
             assert!(fault.starts_with("$filter: ") && fault.contains(says), "{filter}: {fault}");
         }
+        assert_eq!(HistoryFilter::read("state eq failed"), HistoryFilter::read("status eq Failed"));
+        assert!(HistoryFilter::read("state eq failed and status eq failed").is_err(), "each condition once");
         for filter in ["status eq Failed", "state eq Paused", "state eq Enabled and state eq Enabled"] {
             assert!(JobFilter::read(filter).is_err(), "{filter}");
         }
@@ -258,15 +294,31 @@ mod tests {
         for filter in ["", "tagValue eq x", "name eq g", "tagName eq a and tagName eq b", "tagName ne a"] {
             assert!(GroupFilter::read(filter).is_err(), "{filter}");
         }
-        for (filter, includes) in [
+        let body = json!({"location": "westus", "tags": {"Team": "a b"}});
+        let path = CollectionPath { subscription: "s".into(), group: "G".into(), name: "Mail".into() };
+        let request = crate::collection::read(&body, None, &Plans::default()).expect("a collection");
+        let collection = request.collection(path);
+        for (filter, lets_through) in [
             ("resourceType eq 'microsoft.scheduler/JOBCOLLECTIONS'", true),
             ("resourceType eq Microsoft.Web/sites", false),
+            ("resourceGroup eq 'g' and name eq 'mail'", true),
+            ("resourceGroup eq 'other'", false),
+            ("name eq 'mai'", false),
+            ("location eq 'West US'", true),
+            ("location eq 'westus' and name eq 'mail'", true),
+            ("location eq 'eastus'", false),
+            ("tagname eq 'team'", true),
+            ("tagname eq 'team' and tagvalue eq 'a b'", true),
+            ("tagName eq 'team' and tagValue eq 'A b'", false),
+            ("tagName eq 'floor'", false),
         ] {
             let read = ResourceFilter::read(filter).expect(filter);
-            assert_eq!(read.includes_collections(), includes, "{filter}");
+            assert_eq!(read.lets_through(&collection), lets_through, "{filter}");
         }
-        assert!(ResourceFilter::default().includes_collections());
-        for filter in ["location eq 'x'", "resourceType", "resourceType eq a and resourceType eq b"] {
+        assert!(ResourceFilter::default().lets_through(&collection));
+        for filter in
+            ["plan eq 'x'", "resourceType", "resourceType eq a and resourceType eq b", "tagValue eq a"]
+        {
             assert!(ResourceFilter::read(filter).is_err(), "{filter}");
         }
     }

@@ -196,10 +196,17 @@ fn schedule(reader: &mut Reader, given: Given<'_>) -> ScheduleDraft {
     else {
         return ScheduleDraft { minutes: Some(Vec::new()), ..Default::default() };
     };
+    let week_days = reader.list(&schedule, WEEK_DAYS, Reader::as_text);
+    // The documents allow as many as there are; jobs that were stored with more keep running.
+    if week_days.as_ref().is_some_and(|days| days.len() > 7)
+        && let Some(given) = reader.member(&schedule, WEEK_DAYS)
+    {
+        reader.refuse(&given, "at most 7 days, each of them once");
+    }
     ScheduleDraft {
         minutes: reader.list(&schedule, MINUTES, Reader::as_number),
         hours: reader.list(&schedule, HOURS, Reader::as_number),
-        week_days: reader.list(&schedule, WEEK_DAYS, Reader::as_text),
+        week_days,
         month_days: reader.list(&schedule, MONTH_DAYS, Reader::as_number),
         monthly_occurrences: reader.list(&schedule, MONTHLY_OCCURRENCES, monthly_occurrence),
         months: reader.list(&schedule, MONTHS, Reader::as_number),

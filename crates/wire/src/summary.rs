@@ -19,17 +19,30 @@ use crate::{date_time, path};
 /// };
 /// assert_eq!(wire::summary::target(&Call::Http { https: true, request }), "POST https://example.org:8443/nightly");
 /// ```
-pub fn write(collection: &CollectionPath, job: &Job) -> Value {
+pub fn write(collection: &CollectionPath, collection_enabled: bool, job: &Job) -> Value {
     let repeats = job.rule.recurrence().map(|_| job.rule.describe());
-    json!({
+    let line = json!({
         "id": path::job_id(collection, &job.name),
         "name": job.name,
         "collection": collection.name,
-        "state": job.state.name(),
         "action": kind(&job.definition.action.call),
         "target": target(&job.definition.action.call),
         "recurrence": repeats,
-        "nextExecutionTime": job.next_at.map(date_time::write),
+    });
+    let members = [line, standing(collection_enabled, job)].into_iter().filter_map(|part| match part {
+        Value::Object(members) => Some(members),
+        _ => None,
+    });
+    Value::Object(members.flatten().collect())
+}
+
+/// How a job stands: whether it runs, when next, and how it went. Unlike the `status` that the old service had, it is there for
+/// disabled jobs too, and knows whether the collection is on.
+pub fn standing(collection_enabled: bool, job: &Job) -> Value {
+    json!({
+        "state": job.state.name(),
+        "collectionEnabled": collection_enabled,
+        "nextExecutionTime": job.next_at.filter(|_| collection_enabled).map(date_time::write),
         "lastExecutionTime": job.counters.last_execution.map(date_time::write),
         "executionCount": job.counters.executions,
         "failureCount": job.counters.failures,

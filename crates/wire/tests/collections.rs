@@ -88,6 +88,14 @@ fn bodies_that_are_refused() {
         (json!({"location": "a", "Location": "b"}), "Location", "only one of them"),
         (json!({"tags": ["a"]}), "tags", "an object of texts"),
         (json!({"tags": {"a": 1}}), "tags.a", "a text"),
+        (json!({"tags": {"": "a"}}), "tags", "at most 50 tags"),
+        (json!({"tags": {"x".repeat(513): "a"}}), "tags", "names of 1 to 512"),
+        (json!({"tags": {"a": "é".repeat(257)}}), "tags", "values of at most 256 characters"),
+        (
+            json!({"tags": (0..51).map(|n| (n.to_string(), json!(""))).collect::<serde_json::Map<_, _>>()}),
+            "tags",
+            "at most 50",
+        ),
         (json!({"properties": "Standard"}), "properties", "an object such as"),
         (json!({"properties": {"sku": "Standard"}}), "properties.sku", "an object such as"),
         (
@@ -125,4 +133,16 @@ fn bodies_that_are_refused() {
     plans.standard.fastest = std::time::Duration::from_secs(24 * 3600);
     assert!(wire::collection::read(&quota(every("day", json!(1))), None, &plans).is_ok());
     assert!(wire::collection::read(&quota(every("hour", json!(23))), None, &plans).is_err());
+}
+
+#[test]
+fn tags_up_to_their_limits_are_taken() {
+    let tags: serde_json::Map<_, _> =
+        (0..50).map(|n| (format!("{n:0>512}"), json!("é".repeat(256)))).collect();
+    let request = wire::group::read(&json!({"tags": tags})).expect("allowed");
+    assert_eq!(request.tags.map(|tags| tags.len()), Some(50));
+    // What is too long is not sent back.
+    let fault =
+        wire::group::read(&json!({"tags": {"a": "x".repeat(400_000)}})).expect_err("refused").to_string();
+    assert!(fault.len() < 300 && fault.contains("400000 characters"), "{fault}");
 }

@@ -156,7 +156,7 @@ fn retries() {
     for (member, value) in [
         ("retryInterval", json!("a minute")),
         ("retryInterval", json!("")),
-        ("retryInterval", json!("P1M")),
+        ("retryInterval", json!("P0.5M")),
         ("retryInterval", json!("24:00:00")),
         ("retryInterval", json!("-00:01:00")),
         ("retryInterval", json!("PT0.5S")),
@@ -187,6 +187,8 @@ fn requests() {
         ("method", json!("G ET"), "method", "the name of an HTTP method"),
         ("method", json!("GET\r\nX: y"), "method", "the name of an HTTP method"),
         ("method", json!(["GET"]), "method", "the name of an HTTP method"),
+        ("method", json!("CONNECT"), "method", "not CONNECT"),
+        ("method", json!("connect"), "method", "not CONNECT"),
         ("body", json!({"a": 1}), "body", "an object is not allowed here; allowed: a text"),
         ("body", json!(5), "body", "a text"),
         ("headers", json!("a: b"), "headers", "an object of texts"),
@@ -288,7 +290,12 @@ fn requests() {
 
 #[test]
 fn messages() {
-    let queue = |members: Value| json!({"type": "StorageQueue", "queueMessage": members});
+    let queue = |mut members: Value| {
+        if members.is_object() && members.get("message").is_none() {
+            members["message"] = json!("m");
+        }
+        json!({"type": "StorageQueue", "queueMessage": members})
+    };
     let bus = |members: Value| {
         let mut message = json!({"namespace": "n", "queueName": "q"});
         for (name, value) in members.as_object().expect("members") {
@@ -318,6 +325,11 @@ fn messages() {
             queue(json!({"storageAccount": "a", "queueName": "q", "sasToken": ["s"]})),
             "properties.action.queueMessage.sasToken".into(),
             "(a secret)",
+        ),
+        (
+            queue(json!({"storageAccount": "a", "queueName": "q", "sasToken": "s", "message": null})),
+            "properties.action.queueMessage.message".into(),
+            "missing",
         ),
         (
             queue(json!({"storageAccount": "a", "queueName": "q", "sasToken": "s", "message": {"a": 1}})),
@@ -416,6 +428,7 @@ fn all_at_once() {
             "action.errorAction.queueMessage.storageAccount",
             "action.errorAction.queueMessage.queueName",
             "action.errorAction.queueMessage.sasToken",
+            "action.errorAction.queueMessage.message",
             "state",
             "catchUp",
             "overlap",
@@ -438,4 +451,24 @@ fn limits_are_placed_in_the_body() {
         check(&request.rule, &request.action, request.catch_up, &plans.standard, &limits, common::now());
     let fields: Vec<_> = request.placed(faults).into_iter().map(|fault| fault.field).collect();
     assert_eq!(fields, ["Properties.Action.REQUEST.Uri", "Properties.Action.REQUEST.headers"]);
+}
+
+/// The documents show jobs whose members stand at the top; the answer says where they belong.
+#[test]
+fn a_job_without_properties() {
+    let whole = job(&[]);
+    let says = "an object into which action, startTime, recurrence and state are put";
+    refused(&whole["properties"], "properties", says);
+    refused(&json!({"Action": {}}), "properties", says);
+    refused(&json!({"tags": {}}), "properties", "an object such as {\"action\"");
+}
+
+#[test]
+fn days_of_the_week_are_seven() {
+    let days = |many: usize| {
+        let recurrence = json!({"frequency": "week", "schedule": {"weekDays": vec!["Monday"; many]}});
+        job(&[("recurrence", recurrence)])
+    };
+    refused(&days(8), "properties.recurrence.schedule.weekDays", "at most 7 days, each of them once");
+    assert!(wire::job::read(&days(7), "2027-01-01T00:00:00Z".parse().expect("a time")).is_ok());
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{job, now, read};
+use recurrence::Faults;
 use serde_json::{Value, json};
 
 const SIGNING: &str = "whsec_UExBTlRFRC01ZWNyZXQtUExBTlRFRC01ZWNyZXQ=";
@@ -20,7 +21,7 @@ fn oauth() -> Value {
 }
 
 fn queue() -> Value {
-    json!({"type": "StorageQueue", "queueMessage": {"storageAccount": "acc", "queueName": "q", "sasToken": "s"}})
+    json!({"type": "StorageQueue", "queueMessage": {"storageAccount": "acc", "queueName": "q", "sasToken": "s", "message": "m"}})
 }
 
 fn bus() -> Value {
@@ -34,7 +35,7 @@ fn patched(stored: &Value, patch: &Value) -> Vec<String> {
     let stored = job("j", &read(&json!({"properties": {"action": stored}})));
     let body = json!({"properties": {"action": patch}});
     let ended = wire::job::patch(&stored.definition, stored.state, &body, now());
-    let faults = ended.err().map_or_else(Vec::new, |faults| faults.into_vec());
+    let faults = ended.err().map_or_else(Vec::new, Faults::into_vec);
     faults.iter().for_each(|fault| assert!(fault.allowed.contains("given again"), "{fault}"));
     let prefix = "properties.action.";
     faults
@@ -171,7 +172,7 @@ fn a_call_to_try_out_takes_secrets_to_their_destination_only() {
     ] {
         let stored = job("j", &read(&json!({"properties": {"action": stored}})));
         let called = wire::job::test_call(&json!({"action": given}), Some(&stored.definition));
-        let faults = called.err().map_or_else(Vec::new, |faults| faults.into_vec());
+        let faults = called.err().map_or_else(Vec::new, Faults::into_vec);
         let fields: Vec<_> = faults.iter().map(|fault| fault.field.as_str()).collect();
         assert_eq!(fields, missing, "{given}");
     }

@@ -24,7 +24,7 @@ fn actions() -> Vec<Value> {
         http(json!({"type": "ClientCertificate", "pfx": PLANTED, "password": PLANTED})),
         http(json!({"type": "Hmac", "secrets": [SIGNING, SIGNING]})),
         http(json!({"type": "Hmac", "secret": SIGNING})),
-        json!({"type": "StorageQueue", "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": PLANTED}}),
+        json!({"type": "StorageQueue", "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": PLANTED, "message": "m"}}),
         json!({"type": "ServiceBusQueue", "serviceBusQueueMessage": bus}),
         json!({"type": "ServiceBusTopic", "serviceBusTopicMessage": bus}),
     ]

@@ -17,22 +17,17 @@ use std::{
 
 use tokio::{
     net::TcpStream,
-    sync::Semaphore,
     task::JoinSet,
     time::{Instant, sleep, timeout},
 };
 
+use super::lookups::Lookups;
 use crate::{
     deadline::within,
     egress::{ChosenBy, Guard, Host},
-    fault::{Fault, Kind, root_cause, seconds},
-    resolver::Resolver,
+    fault::{Fault, Kind, seconds},
     settings::{ActionSettings, SettingsError},
 };
-
-/// How many names are resolved at once. The machine's resolver blocks a thread for each, and those threads are shared
-/// with everybody else in the process.
-const RESOLVING: usize = 32;
 
 /// How many addresses of one name are tried.
 const ADDRESSES: usize = 8;
@@ -51,8 +46,7 @@ const NO_ROOM: [i32; 3] = [23, 24, 105];
 /// See the module.
 pub(crate) struct Dialer {
     guard: Guard,
-    resolver: Arc<dyn Resolver>,
-    resolving: Arc<Semaphore>,
+    lookups: Lookups,
     resolve_timeout: Duration,
     connect_timeout: Duration,
     short_of_room: Arc<AtomicUsize>,
@@ -62,8 +56,7 @@ impl Dialer {
     pub(crate) fn new(settings: &ActionSettings) -> Result<Self, SettingsError> {
         Ok(Self {
             guard: Guard::new(&settings.egress)?,
-            resolver: Arc::clone(&settings.resolver),
-            resolving: Arc::new(Semaphore::new(RESOLVING)),
+            lookups: Lookups::new(Arc::clone(&settings.resolver)),
             resolve_timeout: settings.resolve_timeout,
             connect_timeout: settings.connect_timeout,
             short_of_room: Arc::default(),
@@ -117,22 +110,12 @@ impl Dialer {
 
     /// The addresses of a name.
     async fn resolve(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, Fault> {
-        let unresolved = |error: io::Error| Fault::unresolved(name, root_cause(&error));
-        let lookup = async {
-            let permit = Arc::clone(&self.resolving).acquire_owned().await;
-            let (resolver, name) = (Arc::clone(&self.resolver), name.to_owned());
-            // The thread keeps the permit also when nobody waits for it any more: it is the thread that is scarce.
-            tokio::task::spawn_blocking(move || {
-                let _permit = permit;
-                resolver.resolve(&name, port)
-            })
-            .await
-        };
-        let Ok(found) = within(self.resolve_timeout, lookup).await else {
+        let Ok(found) = within(self.resolve_timeout, self.lookups.find(name, port)).await else {
+            self.lookups.note_slow(name);
             let within = seconds(self.resolve_timeout);
             return Err(Fault::unresolved(name, format!("no reply within {within}")));
         };
-        let addresses = found.map_err(|e| unresolved(io::Error::other(e)))?.map_err(unresolved)?;
+        let addresses = found.map_err(|cause| Fault::unresolved(name, cause))?;
         if addresses.is_empty() {
             return Err(Fault::unresolved(name, "it has no address"));
         }

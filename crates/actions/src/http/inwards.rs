@@ -110,7 +110,7 @@ async fn call(http: &Http, uri: String) -> Outcome {
         request_id: Uuid::nil(),
         trace: None,
     };
-    http.run(&order, &request).await
+    http.run(&order, &request, model::Redaction::default()).await
 }
 
 #[tokio::test]

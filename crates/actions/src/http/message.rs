@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, response::Parts};
-use model::Outcome;
+use model::{Outcome, Redaction};
 
 use crate::fault::Fault;
 
@@ -18,48 +18,33 @@ const KEPT_CHARACTERS: usize = 1024;
 /// Bytes of a body that hold [`KEPT_CHARACTERS`] in any encoding that we read.
 pub(crate) const KEPT_BYTES: usize = KEPT_CHARACTERS * 4 + "\u{feff}".len();
 
+/// The same where a secret may begin among those characters, of which every byte may be written by number.
+pub(crate) const KEPT_BYTES_OF_SECRETS: usize = KEPT_BYTES + 32 * 1024;
+
 /// Bytes of headers that are kept. The longest recorded ones have 1113; the bound is ours.
 const KEPT_HEADERS: usize = 8 * 1024;
 
-/// What stands instead of a secret.
-const HIDDEN: &str = "(hidden)";
-
-/// Letters from which on a piece of a secret is taken for one.
-const LEAST_SECRET: usize = 4;
-
-/// The outcome of an attempt that was answered.
-pub(crate) fn answered(host: &str, head: &Parts, body: &[u8]) -> Outcome {
+/// The outcome of an attempt that was answered. Some targets answer with what they were sent: `secrets` are hidden.
+pub(crate) fn answered(host: &str, head: &Parts, body: &[u8], secrets: &Redaction) -> Outcome {
     let name = name(head.status);
     let mut message = String::with_capacity(512 + body.len().min(KEPT_CHARACTERS));
-    message.extend(["Http Action - Response from host '", host, "': '", &name, "' Response Headers: "]);
-    write_headers(&mut message, &head.headers);
+    message.extend([
+        "Http Action - Response from host '",
+        &secrets.apply(host),
+        "': '",
+        &name,
+        "' Response Headers: ",
+    ]);
+    write_headers(&mut message, &head.headers, secrets);
     message.push_str(" Body: ");
-    write_body(&mut message, head.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), body);
+    let content_type = head.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    write_body(&mut message, content_type, body, secrets);
     Outcome { success: head.status.is_success(), message }
 }
 
 /// The outcome of an attempt without a usable answer.
 pub(crate) fn failed(host: &str, fault: &Fault) -> Outcome {
     Outcome { success: false, message: format!("Http Action - Request to host '{host}' failed: {fault}") }
-}
-
-/// Takes out of a message what we said who we are: some targets answer with what they were sent. The body is cut, so a
-/// part of it may stand at the end.
-pub(crate) fn conceal(message: &mut String, credential: &HeaderValue) {
-    // After the word that says what it is: `Bearer …`.
-    let secret = credential.to_str().unwrap_or_default();
-    let secret = secret.split_once(' ').map_or(secret, |(_, secret)| secret);
-    if secret.len() < LEAST_SECRET {
-        return;
-    }
-    if message.contains(secret) {
-        *message = message.replace(secret, HIDDEN);
-    }
-    let cut = (LEAST_SECRET..secret.len()).rev().find(|length| message.ends_with(&secret[..*length]));
-    if let Some(length) = cut {
-        message.truncate(message.len() - length);
-        message.push_str(HIDDEN);
-    }
 }
 
 /// The name of a status in .NET 4.5, which knew no more than these; others are written as numbers.
@@ -111,7 +96,7 @@ pub(crate) fn name(status: StatusCode) -> Cow<'static, str> {
     })
 }
 
-fn write_headers(message: &mut String, headers: &HeaderMap) {
+fn write_headers(message: &mut String, headers: &HeaderMap, secrets: &Redaction) {
     let end = message.len() + KEPT_HEADERS;
     let (mut start, mut last) = (message.len(), None);
     // All values of a name come in a row.
@@ -127,7 +112,7 @@ fn write_headers(message: &mut String, headers: &HeaderMap) {
             message.push_str(": ");
             last = Some(name);
         }
-        message.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        message.push_str(&secrets.apply(&String::from_utf8_lossy(value.as_bytes())));
     }
     if last.is_some() {
         end_line(message, start, end);
@@ -172,18 +157,18 @@ fn write_name(message: &mut String, name: &HeaderName) {
 
 /// Writes a body up to the number of characters that are kept. Text is taken for UTF-8 unless it is declared as
 /// Latin-1; a NUL, which not every database can store, becomes the sign for what cannot be shown.
-fn write_body(message: &mut String, content_type: Option<&[u8]>, body: &[u8]) {
-    let shown = |letter| if letter == '\0' { char::REPLACEMENT_CHARACTER } else { letter };
-    if content_type.is_some_and(is_latin1) {
-        message.extend(body.iter().copied().map(char::from).map(shown).take(KEPT_CHARACTERS));
+fn write_body(message: &mut String, content_type: Option<&[u8]>, body: &[u8], secrets: &Redaction) {
+    let body = if content_type.is_some_and(is_latin1) {
+        Cow::Owned(body.iter().copied().map(char::from).collect())
     } else {
-        let body = String::from_utf8_lossy(body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body));
-        // Most bodies are short, and stay as they are.
-        if body.len() <= KEPT_CHARACTERS && !body.contains('\0') {
-            message.push_str(&body);
-        } else {
-            message.extend(body.chars().map(shown).take(KEPT_CHARACTERS));
-        }
+        String::from_utf8_lossy(body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body))
+    };
+    let body = secrets.apply_up_to(&body, KEPT_CHARACTERS);
+    // Most bodies stay as they are.
+    if body.contains('\0') {
+        message.push_str(&body.replace('\0', "\u{fffd}"));
+    } else {
+        message.push_str(&body);
     }
 }
 
@@ -210,7 +195,8 @@ mod tests {
         for (name, value) in headers {
             response = response.header(*name, *value);
         }
-        answered("www.bing.com", &response.body(()).unwrap().into_parts().0, body).message
+        let (head, ()) = response.body(()).unwrap().into_parts();
+        answered("www.bing.com", &head, body, &Redaction::default()).message
     }
 
     fn body(content_type: &str, body: &[u8]) -> String {
@@ -260,21 +246,5 @@ mod tests {
         assert_eq!(body("text/plain", b"a\0b\xffc"), "a\u{fffd}b\u{fffd}c");
         assert_eq!(body("text/html; Charset=\"ISO-8859-1\"", b"caf\xe9"), "café");
         assert_eq!(body("text/html", b"\xef\xbb\xbfx"), "x");
-    }
-
-    #[test]
-    fn what_we_said_who_we_are_does_not_come_back() {
-        let credential = HeaderValue::from_static("Bearer abcdefgh");
-        for (given, shown) in [
-            ("you are abcdefgh and abcdefgh", "you are (hidden) and (hidden)"),
-            ("you are abcdefg", "you are (hidden)"),
-            ("you are abcd", "you are (hidden)"),
-            ("you are abc", "you are abc"),
-            ("you are nobody", "you are nobody"),
-        ] {
-            let mut message = given.to_owned();
-            conceal(&mut message, &credential);
-            assert_eq!(message, shown);
-        }
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod dialer;
 #[cfg(test)]
 mod inwards;
 mod link;
+mod lookups;
 pub(crate) mod message;
 mod pool;
 mod redirect;
@@ -24,7 +25,7 @@ use ::http::{HeaderValue, Request, StatusCode, Uri, header, response::Parts};
 use bytes::Bytes;
 use http_body_util::Full;
 use model::{
-    Clock, Outcome, Timestamp,
+    Clock, Outcome, Redaction, Timestamp,
     action::{HttpAuthentication, HttpRequest},
 };
 
@@ -81,15 +82,20 @@ struct Progress {
     uri: Uri,
     /// Whom we are asking for a token.
     authority: Option<String>,
-    /// What we said who we are, as it must not come back in the answer.
-    credential: Option<HeaderValue>,
+    /// What must not come back in the answer.
+    secrets: Redaction,
     status: Option<StatusCode>,
     body: u64,
 }
 
 impl Progress {
-    fn new(uri: Uri) -> Self {
-        Self { uri, authority: None, credential: None, status: None, body: 0 }
+    fn new(uri: Uri, secrets: Redaction) -> Self {
+        Self { uri, authority: None, secrets, status: None, body: 0 }
+    }
+
+    /// Begins anew with another request, whose target may know what the last one was sent.
+    fn restart(&mut self, uri: Uri) {
+        *self = Self::new(uri, std::mem::take(&mut self.secrets));
     }
 
     /// What had come.
@@ -119,18 +125,21 @@ impl Http {
     }
 
     /// One attempt.
-    pub(crate) async fn run(&self, order: &Order<'_>, request: &HttpRequest) -> Outcome {
+    pub(crate) async fn run(&self, order: &Order<'_>, request: &HttpRequest, secrets: Redaction) -> Outcome {
         let hop = match Hop::first(request) {
             Ok(hop) => hop,
-            Err(fault) => return message::failed("", &fault),
+            Err(fault) => return message::failed("", &fault.redacted(&secrets)),
         };
-        let mut progress = Progress::new(hop.uri.clone());
+        let mut progress = Progress::new(hop.uri.clone(), secrets);
         let walk = self.walk(order, request, hop, &mut progress);
         let ended = match within(self.settings.timeout, walk).await {
             Ok(ended) => ended,
             Err(_) => Err(too_late(&progress, self.settings.timeout)),
         };
-        let mut outcome = ended.unwrap_or_else(|fault| message::failed(uri::host(&progress.uri), &fault));
+        let mut outcome = ended.unwrap_or_else(|fault| {
+            let host = progress.secrets.apply(uri::host(&progress.uri));
+            message::failed(&host, &fault.redacted(&progress.secrets))
+        });
         if let Some(warning) = expiry_warning(request, order.expected_at) {
             outcome.message.push_str(&warning);
         }
@@ -140,7 +149,7 @@ impl Http {
     /// One request of another action and its answer, with the beginning of its body: the same client, guard and
     /// limits. Redirects are answers here.
     pub(crate) async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(Parts, Vec<u8>), Fault> {
-        self.exchange_within(request, self.limits()).await
+        self.exchange_within(request, self.limits(message::KEPT_BYTES_OF_SECRETS)).await
     }
 
     /// The same with limits of its own.
@@ -151,7 +160,7 @@ impl Http {
     ) -> Result<(Parts, Vec<u8>), Fault> {
         request.headers_mut().insert(header::USER_AGENT, self.user_agent.clone());
         request::mark(request.headers_mut(), 0);
-        let mut progress = Progress::new(request.uri().clone());
+        let mut progress = Progress::new(request.uri().clone(), Redaction::default());
         let exchange = async {
             let Answer { head, body, .. } = self.clients.nobody().ask(request, ChosenBy::Action).await?;
             progress.status = Some(head.status);
@@ -164,9 +173,9 @@ impl Http {
         }
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self, kept: usize) -> Limits {
         let ActionSettings { timeout, max_response_body, .. } = *self.settings;
-        Limits { timeout, body: max_response_body, kept: message::KEPT_BYTES }
+        Limits { timeout, body: max_response_body, kept }
     }
 
     async fn walk(
@@ -189,7 +198,7 @@ impl Http {
             {
                 is_renewed = true;
                 answer::drain(answer.body, DRAINED).await;
-                *progress = Progress::new(hop.uri.clone());
+                progress.restart(hop.uri.clone());
                 continue;
             }
             let Some(mut next) = hop.follow(answer.head.status, &answer.head.headers)? else {
@@ -204,7 +213,7 @@ impl Http {
                 next.chosen_by = ChosenBy::PublicRedirect;
             }
             answer::drain(answer.body, DRAINED).await;
-            *progress = Progress::new(next.uri.clone());
+            progress.restart(next.uri.clone());
             hop = next;
         }
     }
@@ -238,8 +247,8 @@ impl Http {
         };
         let built = request::build(order, request, hop, &own)?;
         self.admit_host(&built)?;
-        if request.authentication.is_some() {
-            progress.credential = built.headers().get(header::AUTHORIZATION).cloned();
+        if let Some(bearer) = own.bearer.and_then(|bearer| bearer.to_str().ok()) {
+            progress.secrets.add_header(bearer);
         }
         match &request.authentication {
             // To another host a redirect takes nobody's certificate.
@@ -260,12 +269,12 @@ impl Http {
 
     async fn read(&self, answer: Answer, progress: &mut Progress) -> Result<Outcome, Fault> {
         let Answer { head, body, .. } = answer;
-        let body = answer::read(body, &self.limits(), progress).await?;
-        let mut outcome = message::answered(uri::host(&progress.uri), &head, &body);
-        if let Some(credential) = &progress.credential {
-            message::conceal(&mut outcome.message, credential);
-        }
-        Ok(outcome)
+        let kept = match progress.secrets.is_empty() {
+            true => message::KEPT_BYTES,
+            false => message::KEPT_BYTES_OF_SECRETS,
+        };
+        let body = answer::read(body, &self.limits(kept), progress).await?;
+        Ok(message::answered(uri::host(&progress.uri), &head, &body, &progress.secrets))
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ::http::{HeaderValue, Method, Request, header, response::Parts};
 use bytes::Bytes;
 use http_body_util::Full;
+use model::Redaction;
 use serde_json::Value;
 use url::form_urlencoded;
 
@@ -114,9 +115,9 @@ fn pause(head: &Parts) -> Duration {
 
 /// Words of the authority, which may quote the question.
 fn shown(words: &str, who: Applicant<'_>) -> String {
-    let secret = who.secret.expose();
-    let written: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-    hide(words, &[secret, &written]).chars().take(KEPT_WORDS).collect()
+    let mut secrets = Redaction::default();
+    secrets.add_login(who.client_id, who.secret.expose());
+    hide(words, &secrets).chars().take(KEPT_WORDS).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::{fmt, sync::Arc};
 
 use ::http::StatusCode;
 use model::{
-    Clock, Outcome,
+    Clock, Outcome, Redaction,
     action::{ServiceBusMessage, ServiceBusTransport},
 };
 
@@ -102,14 +102,15 @@ impl ServiceBus {
         order: &Order<'_>,
         entity: Entity,
         message: &ServiceBusMessage,
+        mut secrets: Redaction,
     ) -> Outcome {
         let ended = match message.transport {
             ServiceBusTransport::Amqp => self.links.send(order, entity, message).await,
             ServiceBusTransport::NetMessaging | ServiceBusTransport::NotSpecified => {
-                self.post(http, order, message).await
+                self.post(http, order, message, &mut secrets).await
             }
         };
-        told(entity, message, ended)
+        told(entity, message, ended, &secrets)
     }
 
     async fn post(
@@ -117,16 +118,17 @@ impl ServiceBus {
         http: &Http,
         order: &Order<'_>,
         message: &ServiceBusMessage,
+        secrets: &mut Redaction,
     ) -> Result<String, Failure> {
         let endpoint = self.rest.of(&message.namespace)?;
         let properties = properties::of(order, message);
         let signed = rest::request(&endpoint, message, &properties, &self.tokens, self.clock.now())?;
+        secrets.add(&signed.signature);
         let (head, body) = http.exchange(signed.request).await?;
         if head.status.is_success() {
             return Ok(format!("'{}'", message::name(head.status)));
         }
-        let key = message.authentication.as_ref().map_or("", |key| key.key.expose());
-        let text = Refusal::read(&head, &body, &[&signed.signature, key]).into_text();
+        let text = Refusal::read(&head, &body, secrets).text().to_owned();
         Err(match head.status {
             StatusCode::NOT_FOUND | StatusCode::GONE => Failure::Missing(text),
             _ => Failure::Refused(text),
@@ -134,9 +136,16 @@ impl ServiceBus {
     }
 }
 
-fn told(entity: Entity, message: &ServiceBusMessage, ended: Result<String, Failure>) -> Outcome {
+fn told(
+    entity: Entity,
+    message: &ServiceBusMessage,
+    ended: Result<String, Failure>,
+    secrets: &Redaction,
+) -> Outcome {
     let (action, kind) = entity.words();
-    let (name, namespace) = (hide(&message.entity, &[]), hide(&message.namespace, &[]));
+    let name = hide(&message.entity, &Redaction::default());
+    let namespace = hide(&message.namespace, &Redaction::default());
+    let shown = |failure: &Failure| hide(&failure.to_string(), secrets);
     let success = ended.is_ok();
     let message = match ended {
         Ok(how) => {
@@ -146,12 +155,14 @@ fn told(entity: Entity, message: &ServiceBusMessage, ended: Result<String, Failu
         }
         Err(failure @ Failure::Missing(_)) => {
             format!(
-                "{action} Action - The {kind} '{name}' in namespace '{namespace}' does not exist: {failure}"
+                "{action} Action - The {kind} '{name}' in namespace '{namespace}' does not exist: {}",
+                shown(&failure)
             )
         }
         Err(failure) => {
             format!(
-                "{action} Action - Message to {kind} '{name}' in namespace '{namespace}' failed: {failure}"
+                "{action} Action - Message to {kind} '{name}' in namespace '{namespace}' failed: {}",
+                shown(&failure)
             )
         }
     };

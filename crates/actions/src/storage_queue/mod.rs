@@ -11,10 +11,10 @@ use ::http::{HeaderValue, Method, Request, StatusCode, header, response::Parts};
 use bytes::Bytes;
 use http_body_util::Full;
 use model::{
-    Outcome,
+    Outcome, Redaction,
     action::{QueueDelivery, StorageQueueMessage},
 };
-use percent_encoding::{percent_decode_str, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 
 use crate::{
     endpoints::{Endpoints, IN_PATH},
@@ -30,6 +30,7 @@ pub(crate) async fn run(
     accounts: &Endpoints,
     order: &Order<'_>,
     message: &StorageQueueMessage,
+    secrets: &Redaction,
 ) -> Outcome {
     let ended = match request(accounts, order, message) {
         Ok(request) => http.exchange(request).await,
@@ -37,15 +38,16 @@ pub(crate) async fn run(
     };
     match ended {
         Ok((head, _)) if head.status.is_success() => told(message, true, "succeeded", &created(&head)),
-        Ok((head, body)) => refused(message, &head, &body),
+        Ok((head, body)) => refused(message, &Refusal::read(&head, &body, secrets), head.status),
         Err(fault) if fault.kind == Kind::NameResolutionFailure => Outcome {
             success: false,
             message: format!(
-                "StorageQueue Action - Storage account '{}' could not be found: {fault}",
-                message.account
+                "StorageQueue Action - Storage account '{}' could not be found: {}",
+                message.account,
+                fault.redacted(secrets)
             ),
         },
-        Err(fault) => told(message, false, "failed", &fault.to_string()),
+        Err(fault) => told(message, false, "failed", &fault.redacted(secrets).to_string()),
     }
 }
 
@@ -79,21 +81,17 @@ fn query(message: &StorageQueueMessage) -> &str {
     message.sas_token.expose().trim().trim_start_matches('?')
 }
 
-fn refused(message: &StorageQueueMessage, head: &Parts, body: &[u8]) -> Outcome {
-    let query = query(message);
-    let signature = query.split('&').find_map(|pair| pair.strip_prefix("sig=")).unwrap_or_default();
-    let decoded = percent_decode_str(signature).decode_utf8_lossy();
-    let refusal = Refusal::read(head, body, &[query, signature, &decoded]);
-    let is_missing = head.status == StatusCode::NOT_FOUND && refusal.code.as_deref() == Some("QueueNotFound");
+fn refused(message: &StorageQueueMessage, refusal: &Refusal, status: StatusCode) -> Outcome {
+    let is_missing = status == StatusCode::NOT_FOUND && refusal.code.as_deref() == Some("QueueNotFound");
     if !is_missing {
-        return told(message, false, "failed", &refusal.into_text());
+        return told(message, false, "failed", refusal.text());
     }
     let StorageQueueMessage { account, queue, .. } = message;
     Outcome {
         success: false,
         message: format!(
             "StorageQueue Action - Queue '{queue}' of storage account '{account}' does not exist: {}",
-            refusal.into_text()
+            refusal.text()
         ),
     }
 }

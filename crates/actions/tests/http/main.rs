@@ -5,6 +5,7 @@ mod amqp;
 mod answers;
 mod ca;
 mod connections;
+mod echoes;
 mod egress;
 mod faults;
 mod limits;

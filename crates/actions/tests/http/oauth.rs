@@ -404,3 +404,13 @@ async fn a_target_that_repeats_what_it_was_sent_does_not_bring_the_token_into_th
     let outcome = world.call(&target).await;
     assert!(outcome.message.ends_with("xxBearer (hidden)"), "{outcome:?}");
 }
+
+#[tokio::test]
+async fn the_token_is_not_shown_by_the_target_of_a_redirect_that_was_given_it() {
+    let world = World::new(|_| grant("a-token/of+some-length", "3600")).await;
+    let other = Server::start(|request| ok(request.path())).await;
+    let location = other.uri("/?token=a-token%2Fof%2Bsome-length&secret=");
+    let target = Server::start(move |_| redirect("307 Moved", &format!("{location}{SECRET}"))).await;
+    let outcome = world.call(&target).await;
+    assert!(outcome.message.ends_with("/?token=(hidden)&secret=(hidden)"), "{outcome:?}");
+}

@@ -28,7 +28,7 @@ fn message(transport: ServiceBusTransport) -> ServiceBusMessage {
             ("scheduledEnqueueTimeUtc", "\"2027-03-01T13:00:00Z\""),
             ("forcePersistence", "true"),
         ]),
-        custom_properties: pairs(&[("Priority", "hi\"gh"), ("x-number", "7")]),
+        custom_properties: pairs(&[("Priority", "hi\"gh"), ("x-number", "7"), ("X-Punctual-Hops", "0")]),
     }
 }
 
@@ -74,6 +74,7 @@ async fn a_message_is_one_request() {
         assert_eq!(request.header("content-type"), ["text/plain"]);
         assert_eq!(request.header("priority"), ["\"hi\\\"gh\""]);
         assert_eq!(request.header("x-number"), ["\"7\""]);
+        assert_eq!(request.header("x-punctual-hops"), ["1"]);
         let expected = format!(
             "{{\"MessageId\":\"{TAG}\",\"Label\":\"l\",\"TimeToLive\":90,\
              \"ScheduledEnqueueTimeUtc\":\"Mon, 01 Mar 2027 13:00:00 GMT\",\"ForcePersistence\":true}}"

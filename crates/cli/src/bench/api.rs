@@ -19,7 +19,7 @@ use super::report::{Line, Spread};
 use super::served::{Call, Connection, Crew, Kept, Measure, Served};
 use super::usage::{self, Usage};
 
-const VERSION: &str = "api-version=2016-03-01";
+pub(super) const VERSION: &str = "api-version=2016-03-01";
 
 /// As many jobs as the largest plan allows in a collection.
 pub(super) const IN_A_COLLECTION: u32 = 1000;

@@ -3,7 +3,7 @@
 //! The real store with full sync, the real engine and the real HTTP client, in this process, against a target in this
 //! process. Lateness is measured at the target: from the instant an occurrence was due until its request has arrived.
 //! `actions` leaves store and engine out and measures what calls cost beside the bare clients of the same libraries. `api`
-//! measures a server in a process of its own, from outside. `cluster` measures nodes on a PostgreSQL database. Beside every
+//! measures a server in a process of its own, from outside, and so does `neighbours`. `cluster` measures nodes on a PostgreSQL database. Beside every
 //! measure stands what the machine can do at all, measured in the same run: a bare client that makes the same calls.
 //! Nothing here is a test: a machine that is busy with something else gives other numbers, and no verdict.
 
@@ -15,6 +15,7 @@ mod cluster;
 mod counted;
 mod fired;
 mod idle;
+mod neighbours;
 mod recover;
 mod recurrences;
 mod report;
@@ -140,6 +141,33 @@ enum What {
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         pages: u32,
     },
+    /// Whether calls that hang make others late: a job every 250 ms, alone and beside them
+    #[command(
+        after_help = "Examples:\n  punctual bench neighbours --calls 60 --collections 6 --timeout 2 --seconds 2\n  punctual bench neighbours --database \"$PUNCTUAL_TEST_POSTGRES\" --calls 60 --collections 6 --timeout 2 --seconds 2"
+    )]
+    Neighbours {
+        /// A PostgreSQL database to keep them in; a schema is made in it, and removed in the end
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
+        /// How many calls hang: in connecting, in TLS, before an answer and within it
+        #[arg(long, default_value_t = 1200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        calls: u32,
+        /// How many collections they are of
+        #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        collections: u32,
+        /// How many addresses they go to
+        #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        targets: u32,
+        /// They come once, and not every minute
+        #[arg(long)]
+        once: bool,
+        /// After how many seconds the server gives up a call
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
+        timeout: u32,
+        /// For how long a job is due every 250 ms, alone and then beside them
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3600))]
+        seconds: u32,
+    },
     /// Nodes on a PostgreSQL database, with more and more jobs stored
     Cluster(cluster::Options),
     /// Calls a second of each kind of action, beside the bare client of the same library
@@ -192,6 +220,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             What::Api { database, jobs, connections, calls, pages } => {
                 let (jobs, connections, calls, pages) = (*jobs, *connections, *calls, *pages);
                 api::api(api::Extent { database: database.clone(), jobs, connections, calls, pages }).await
+            }
+            What::Neighbours { database, calls, collections, targets, once, timeout, seconds } => {
+                let (calls, collections, targets) = (*calls, *collections, *targets);
+                let (database, once, timeout, seconds) = (database.clone(), *once, *timeout, *seconds);
+                let extent =
+                    neighbours::Extent { database, calls, collections, targets, once, timeout, seconds };
+                neighbours::neighbours(extent).await
             }
             What::Cluster(options) => cluster::cluster(options).await,
             What::Actions { only, calls, concurrency, rounds } => {

@@ -48,12 +48,17 @@ pub(super) enum Kept<'a> {
 impl Served {
     /// Starts one, and waits until it is ready.
     pub(super) fn start(kept: Kept<'_>) -> anyhow::Result<Self> {
+        Self::start_with(kept, &[])
+    }
+
+    /// Does the same with settings, as the environment has them.
+    pub(super) fn start_with(kept: Kept<'_>, settings: &[(&str, &str)]) -> anyhow::Result<Self> {
         let data = tempfile::tempdir()?;
         let binary = std::env::current_exe().context("this binary cannot be found")?;
         let mut command = Command::new(binary);
         // The settings of whoever measures are not meant for this server.
-        let settings = std::env::vars_os().map(|(name, _)| name);
-        for name in settings.filter(|name| name.to_string_lossy().starts_with("PUNCTUAL_")) {
+        let others = std::env::vars_os().map(|(name, _)| name);
+        for name in others.filter(|name| name.to_string_lossy().starts_with("PUNCTUAL_")) {
             command.env_remove(name);
         }
         let unbounded = u32::MAX.to_string();
@@ -70,6 +75,7 @@ impl Served {
         let mut process = command
             .envs([("PUNCTUAL_API_READS", &unbounded), ("PUNCTUAL_API_WRITES", &unbounded)])
             .env("PUNCTUAL_LOG_LEVEL", "error")
+            .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

@@ -18,7 +18,26 @@ const KEEPERS: [(&str, &str, bool); 3] = [
 ];
 
 pub(super) async fn look(server: &Server) -> Vec<Finding> {
-    vec![against_server(server).await, kept()]
+    let mut findings = vec![against_server(server).await, kept()];
+    findings.extend(warned(server).await);
+    findings
+}
+
+/// What the server itself says of its clock; nothing where none answers.
+async fn warned(server: &Server) -> Option<Finding> {
+    const CHECK: &str = "clock.store";
+    let ready = server.client().ok()?.get("/readyz").await.ok()?.body;
+    let Some(warning) = ready["warnings"].as_array().and_then(|warnings| warnings.first()) else {
+        return (ready["status"] == "ready")
+            .then(|| Finding::ok(CHECK, "fits what the server's store knows of the time"));
+    };
+    // Without the right to see all of the server there is only the code.
+    let says = warning["message"].as_str().or(warning.as_str()).unwrap_or("the server warns of its clock");
+    Some(Finding::warning(
+        CHECK,
+        says,
+        "set the clock of the server; if it is right, see \"Clocks\" in the guide to operating",
+    ))
 }
 
 async fn against_server(server: &Server) -> Finding {

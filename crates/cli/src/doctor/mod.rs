@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
-use server::config::{Config, Flags, load};
+use server::config::{Config, Flags, load_here};
 
 use crate::client;
 use crate::output::{Format, Output};
@@ -114,7 +114,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         database: options.database.clone(),
         ..Flags::default()
     };
-    let loaded = load(&flags, std::env::vars());
+    let loaded = load_here(&flags);
     let mut findings = configuration::look(&loaded, options.config.as_deref());
     client::wait(async {
         // Without settings there is no store and no address to look at.

@@ -80,19 +80,12 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let name = &options.name;
     let mut put = target.client.ask(Method::PUT, &target.job(name, ""), Some(&body), &condition).await;
     if is_absent(&put) {
-        make_collection(options, &target).await?;
+        make_collection(&target).await?;
         put = target.client.ask(Method::PUT, &target.job(name, ""), Some(&body), &condition).await;
     }
     let mut output = Output::new(options.format);
     match put {
         Ok(answer) => {
-            let ignored = answer.header("x-punctual-ignored");
-            for member in ignored.into_iter().flat_map(|list| list.split(',')).map(str::trim) {
-                style::say(
-                    "warning",
-                    &format!("{member} is not a member that the server knows; it is ignored"),
-                );
-            }
             let done = if answer.status == 201 { "made" } else { "replaced" };
             output.thing(&answer.body, name, |out| {
                 out.line(&format!("{done} the job {name} in the collection {}", target.collection))?;
@@ -123,10 +116,10 @@ fn is_absent<T>(answer: &anyhow::Result<T>) -> bool {
     problem.is_some_and(|problem| problem.status == 404)
 }
 
-/// The collection that nobody chose is made when it is needed; one with a name is for its user to make.
-async fn make_collection(options: &Options, target: &Target) -> anyhow::Result<()> {
+/// Makes the default collection when it is needed; one with another name is for its user to make.
+async fn make_collection(target: &Target) -> anyhow::Result<()> {
     let name = &target.collection;
-    if options.place.names_collection() || name != DEFAULT_NAME {
+    if name != DEFAULT_NAME {
         return Err(Ended::absent(format!(
             "there is no job collection {name} in the group {}; `punctual collection create {name}` makes it",
             target.group
@@ -209,9 +202,9 @@ async fn dry_run(options: &Options, target: &Target, body: &Value) -> anyhow::Re
     }
     let mut resources = Vec::new();
     if is_absent(&job) && !collection::is_there(target).await? {
-        if options.place.names_collection() || target.collection != DEFAULT_NAME {
+        if target.collection != DEFAULT_NAME {
             // Says what is missing.
-            return make_collection(options, target).await;
+            return make_collection(target).await;
         }
         resources.push(collection::resource(target, &json!({})));
     } else if !is_absent(&job) {

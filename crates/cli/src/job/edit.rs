@@ -20,7 +20,7 @@ use crate::confirm::{ask, somebody_is_there};
 use crate::ending::Ended;
 use crate::output::{Format, Output, outcome};
 use crate::refused::Refused;
-use crate::target::{self, InCollection, Target};
+use crate::target::{self, InCollection, Target, with};
 use crate::{document, style};
 
 /// The options of `job edit`.
@@ -62,13 +62,10 @@ struct Found {
 
 pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     let target = options.place.resolve()?;
-    let mut answer = target.client.get(&target.job(&options.name, "")).await?;
+    let answer = target.client.get(&target.job(&options.name, "")).await?;
     let tag = answer.header("etag").context("the server does not say which version of the job this is")?;
     let tag = tag.to_owned();
-    let mut properties = answer.body["properties"].take();
-    if let Some(properties) = properties.as_object_mut() {
-        properties.remove("status");
-    }
+    let properties = without_status(&answer.body["properties"]);
     let found = Found { tag, properties };
     if !options.set.is_empty() {
         let change = settings(&options.set)?;
@@ -119,22 +116,35 @@ async fn send(options: &Options, target: &Target, found: &Found, to: &Value) -> 
         return Ok(output.done(&format!("{name} is like that already; nothing was changed"), &same)?);
     };
     let lines = patch::lines(&found.properties, to);
-    if options.dry_run {
-        let mut value = outcome(&target.job_id(name), "changed", true);
-        value["patch"] = json!({"properties": change});
-        return Ok(output.done(&format!("would change {name}:\n{}", indented(&lines)), &value)?);
-    }
     let (path, condition) = (target.job(name, ""), Condition::Unchanged(found.tag.clone()));
     let body = json!({"properties": change});
+    if options.dry_run {
+        // The server judges it as if it were sent.
+        target.client.ask(Method::PATCH, &with(&path, "dryRun", "true"), Some(&body), &condition).await?;
+        let mut value = outcome(&target.job_id(name), "changed", true);
+        value["patch"] = body;
+        return Ok(output.done(&format!("would change {name}:\n{}", indented(&lines)), &value)?);
+    }
     let job = target.client.ask(Method::PATCH, &path, Some(&body), &condition).await?.body;
+    // What the server stored, and when it runs next by its own account.
+    let upcoming = show::upcoming(target, name, show::NEXT_RUNS).await?;
+    let lines = patch::lines(&found.properties, &without_status(&job["properties"]));
     output.thing(&job, name, |out| {
         out.line(&format!("changed {name}:"))?;
         for line in &lines {
             out.line(&format!("  {line}"))?;
         }
-        show::when(out, &job)
+        show::stands(out, &job, &upcoming)
     })?;
     Ok(())
+}
+
+fn without_status(properties: &Value) -> Value {
+    let mut properties = properties.clone();
+    if let Some(members) = properties.as_object_mut() {
+        members.remove("status");
+    }
+    properties
 }
 
 fn indented(lines: &[String]) -> String {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::client::Going;
 use crate::collection::is_absent;
 use crate::output::{Format, Output, text, time};
-use crate::target::{DEFAULT_NAME, InCollection, Target, with};
+use crate::target::{InCollection, Target, with};
 
 /// How many jobs are asked for at a time: the most that the server gives.
 const PAGE: &str = "1000";
@@ -93,6 +93,14 @@ struct Listing {
 }
 
 impl Filter {
+    /// What is looked for; `None` where it is everything.
+    pub(crate) fn words(&self) -> Option<String> {
+        let state = self.state.map(|state| format!("state {}", word(state)));
+        let search = self.search.as_ref().map(|text| format!("'{text}' in the name"));
+        let words: Vec<String> = state.into_iter().chain(search).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
     /// Goes through the jobs of a collection, by name: each is a line of `/api/jobs`.
     pub(crate) async fn each(
         &self,
@@ -133,7 +141,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
         let name = if all_collections { format!("{}/{own}", text(&job["collection"])) } else { own };
         let cells = vec![
             name,
-            text(&job["state"]),
+            state(&job).to_owned(),
             time(&job["nextExecutionTime"]),
             time(&job["lastExecutionTime"]),
             text(&job["executionCount"]),
@@ -145,13 +153,47 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<()> {
     });
     match listed.await {
         // The default collection comes with the first job; before that, there is none.
-        Err(error) if is_absent(&error) && nobody_named_it(options, &target) => {}
+        Err(error) if is_absent(&error) && !target.chosen.any() => {}
         listed => listed?,
     }
-    list.end("there is no such job; `punctual job create NAME` makes one")?;
+    if !list.is_empty() {
+        list.end("")?;
+        return Ok(());
+    }
+    let place = if all_collections {
+        format!("the subscription {}", target.subscription)
+    } else {
+        format!("the job collection {} of {}/{}", target.collection, target.subscription, target.group)
+    };
+    let none = match options.filter.words() {
+        Some(words) => format!("no jobs of {place} match: {words}"),
+        None => match elsewhere(&target).await {
+            Some(elsewhere) => format!("there are no jobs in {place}; {elsewhere}"),
+            None => format!("there are no jobs in {place}; `punctual job create NAME` makes one"),
+        },
+    };
+    list.end(&none)?;
     Ok(())
 }
 
-fn nobody_named_it(options: &Options, target: &Target) -> bool {
-    !options.place.names_collection() && target.collection == DEFAULT_NAME
+/// The state of a job in a word: one that could run, but whose collection is off, is paused.
+fn state(job: &Value) -> &str {
+    match job["state"].as_str() {
+        Some("enabled") if job["collectionEnabled"] == false => "paused",
+        state => state.unwrap_or("-"),
+    }
+}
+
+/// Where jobs are that were looked for in a place that nobody chose.
+async fn elsewhere(target: &Target) -> Option<String> {
+    if target.chosen.any() {
+        return None;
+    }
+    let found = target.client.get("/api/jobs?top=1").await.ok()?.body;
+    let place = target.within(&text(&found["value"][0]["id"]))?;
+    let (total, Target { subscription, group, collection, .. }) = (found["total"].as_u64()?, &place);
+    let such = if total == 1 { "1 job".to_owned() } else { format!("{total} jobs") };
+    Some(format!(
+        "the server has {such} elsewhere, such as with --subscription {subscription} --group {group} --collection {collection}"
+    ))
 }

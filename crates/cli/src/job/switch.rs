@@ -113,7 +113,8 @@ async fn run(many: &Many, deed: Deed) -> anyhow::Result<()> {
     let names = names(many, &target).await?;
     let (verb, number) = (deed.verb(), names.len());
     if names.is_empty() {
-        style::say("note", "there is no such job");
+        let words = many.filter.words().map_or_else(String::new, |words| format!(" that match: {words}"));
+        style::say("note", &format!("the collection {} has no jobs{words}", target.collection));
         return Ok(());
     }
     if !many.dry_run && (many.all || deed == Deed::Delete) {

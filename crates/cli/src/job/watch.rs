@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::client::Problem;
+use crate::collection::is_absent;
 use crate::ending::Ended;
 use crate::output::{Format, Output, brief, text, time};
 use crate::style;
@@ -81,9 +82,14 @@ async fn follow(options: &Options) -> anyhow::Result<()> {
         stream = loop {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
-            if let Ok(stream) = connect(&target, &path).await {
-                style::say("note", "connected again; `punctual history` has what happened meanwhile");
-                break stream;
+            match connect(&target, &path).await {
+                Ok(stream) => {
+                    style::say("note", "connected again; `punctual history` has what happened meanwhile");
+                    break stream;
+                }
+                // What was deleted meanwhile does not come back by waiting.
+                Err(error) if is_absent(&error) => return Err(error),
+                Err(_) => {}
             }
         };
     }
@@ -98,7 +104,7 @@ fn path(options: &Options, target: &Target) -> String {
 async fn connect(target: &Target, path: &str) -> anyhow::Result<Incoming> {
     match target.client.send(Method::GET, path, None).await {
         Ok(answer) => Ok(answer.into_body()),
-        Err(error) if error.downcast_ref::<Problem>().is_some_and(|problem| problem.status == 404) => {
+        Err(error) if error.downcast_ref::<Problem>().is_some_and(is_older) => {
             let address = target.client.address();
             Err(Ended::absent(format!(
                 "{address} does not tell of runs as they happen: it is an older version"
@@ -107,6 +113,12 @@ async fn connect(target: &Target, path: &str) -> anyhow::Result<Incoming> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether a server does not know the path at all; one that does says what of it does not exist.
+fn is_older(problem: &Problem) -> bool {
+    let says_so = problem.reasons.iter().any(|reason| reason.starts_with("Nothing is served"));
+    problem.status == 404 && (problem.code.is_none() || says_so)
 }
 
 struct Watch {

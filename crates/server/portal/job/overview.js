@@ -2,7 +2,7 @@
 
 import { get, namesOf, pageOf, query, scheduler } from '../api.js';
 import { fill, h } from '../dom.js';
-import { badge, count, into, link } from '../parts/basics.js';
+import { badge, count, into, link, standing } from '../parts/basics.js';
 import { lines, timeline } from '../parts/plots.js';
 import { absolute, localZone, now, ticking } from '../time.js';
 import { measures, runsOf } from './runs.js';
@@ -18,16 +18,22 @@ export function overview(place, first, { id, signal }) {
   fill(place, sentence, counters, body);
 
   const draw = (job) => {
-    const { state, status = {}, recurrence } = job.properties;
-    const zone = recurrence?.timeZone;
+    const zone = job.properties.recurrence?.timeZone;
+    const status = job.standing;
+    const isPaused = standing(status) === 'paused';
+    const { collection } = namesOf(id);
     fill(
       counters,
       tile(
         'Next run',
-        state === 'enabled' ? ticking(status.nextExecutionTime, { otherwise: 'none' }) : '–',
-        state === 'enabled' && status.nextExecutionTime
+        status.nextExecutionTime ? ticking(status.nextExecutionTime) : '–',
+        status.nextExecutionTime
           ? moments(status.nextExecutionTime, zone)
-          : `the job is ${state}`,
+          : isPaused
+            ? `The collection ${collection} is disabled.`
+            : status.state === 'enabled'
+              ? 'none'
+              : `the job is ${status.state}`,
       ),
       tile(
         'Last run',

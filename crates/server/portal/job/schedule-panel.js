@@ -2,9 +2,15 @@
 
 import { call, get, pageOf, query } from '../api.js';
 import { h } from '../dom.js';
-import { icon, into, link } from '../parts/basics.js';
+import { icon, into, link, standing } from '../parts/basics.js';
 import { year } from '../parts/plots.js';
 import { localZone, now, stamp, ticking, utc } from '../time.js';
+
+/** Why nothing is to come. */
+const NOTHING = {
+  enabled: 'Nothing is to come.',
+  paused: 'Its job collection is disabled: nothing is to come.',
+};
 
 export function schedulePanel(place, first, { id, signal }) {
   const load = (job) => async () => {
@@ -32,7 +38,7 @@ export function schedulePanel(place, first, { id, signal }) {
       ),
       previewParts(
         { ...preview, timeZone: preview?.timeZone ?? 'UTC', occurrences: upcoming.occurrences },
-        { nothing: state === 'enabled' ? 'Nothing is to come.' : `The job is ${state}: nothing is to come.` },
+        { nothing: NOTHING[standing(upcoming.status)] ?? `The job is ${state}: nothing is to come.` },
       ),
     );
   };

@@ -2,7 +2,7 @@
 
 import { get, localPart, namesOf, pageOf, query } from '../api.js';
 import { fill, h } from '../dom.js';
-import { badge, button, empty, head, into, link } from '../parts/basics.js';
+import { badge, button, empty, head, icon, into, link } from '../parts/basics.js';
 import { choice, field, text } from '../parts/fields.js';
 import { rewrite } from '../router.js';
 import { absolute, now } from '../time.js';
@@ -38,6 +38,11 @@ export function show(place, { query: asked }) {
   });
   const search = text({ type: 'search', value: asked.get('search') ?? '', onchange: () => change() });
   const body = h('div', { class: 'stack' });
+  const verified = h('div', { class: 'stack' });
+  const verify = async () => {
+    const { whole, chains } = await get('/api/audit/verify', { signal: abort.signal });
+    return h('p', { class: whole ? '' : 'remark' }, whole ? null : icon('warn'), verification(whole, chains));
+  };
   let entries = [];
   let next = null;
 
@@ -105,10 +110,25 @@ export function show(place, { query: asked }) {
       field('When', days),
       field('Search', search),
     ),
+    h('p', {}, button('Verify', { onclick: () => into(verified, verify) })),
+    verified,
     body,
   );
   into(body, load);
   return { title: 'Audit', leave: () => abort.abort() };
+}
+
+/** What a walk along all chains has found, in one sentence or two. */
+export function verification(whole, chains) {
+  const sum = (value) => chains.reduce((total, chain) => total + value(chain), 0).toLocaleString('en-US');
+  if (!whole) {
+    const { chain, broken } = chains.find((one) => one.broken);
+    return `The audit was changed. Chain ${chain}: ${broken}.`;
+  }
+  if (!chains.length) return 'Nothing was noted yet.';
+  const kept = `All ${sum(({ entries }) => entries)} entries are as they were written.`;
+  const removed = sum((chain) => chain.removed?.last ?? 0);
+  return removed === '0' ? kept : `${kept} Retention has removed ${removed} older ones.`;
 }
 
 function row(entry) {

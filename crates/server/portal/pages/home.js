@@ -6,6 +6,7 @@ import { listen } from '../live.js';
 import { badge, count, icon, into, link, many, say } from '../parts/basics.js';
 import { report } from '../parts/dialogs.js';
 import { bars, lines } from '../parts/plots.js';
+import { waitingCard } from '../parts/waiting.js';
 import { absolute, duration, learnClock, now, ticking } from '../time.js';
 import { verdict } from '../verdict.js';
 
@@ -23,17 +24,25 @@ export function show(place, { query }) {
   let told = '';
   const abort = new AbortController();
   const banner = h('div', { class: 'stack' });
+  const clock = h('div', { class: 'stack' });
   const body = h('div', { class: 'stack' });
-  fill(place, h('h1', { class: 'hidden' }, 'Home'), banner, body);
+  fill(place, h('h1', { class: 'hidden' }, 'Home'), clock, banner, body);
 
   const load = async () => {
-    const overview = await get(`/api/overview?span=${span}`, { signal: abort.signal });
+    const [overview, waiting] = await Promise.all([
+      get(`/api/overview?span=${span}`, { signal: abort.signal }),
+      get('/api/waiting', { signal: abort.signal }),
+    ]);
     learnClock(overview.now);
+    fill(
+      clock,
+      overview.warnings.map(({ message }) => h('div', { class: 'banner' }, icon('warn'), h('p', {}, message))),
+    );
     const { title } = verdict(overview);
     // Once for each change: what is drawn anew every second must not be read out every second.
     if (title !== told) say(title);
     told = title;
-    return draw(overview, span, choose);
+    return draw(overview, waiting, span, choose);
   };
   const choose = (next) => {
     span = next;
@@ -56,7 +65,7 @@ export function show(place, { query }) {
   };
 }
 
-function draw(overview, span, choose) {
+function draw(overview, waiting, span, choose) {
   const { totals, jobs } = overview;
   const said = verdict(overview);
   const isNew = said.kind === 'quiet' && jobs.enabled + jobs.disabled + jobs.completed + jobs.faulted === 0;
@@ -152,6 +161,7 @@ function draw(overview, span, choose) {
           ),
         ),
       ),
+    waitingCard(waiting),
     h(
       'div',
       { class: 'columns three' },

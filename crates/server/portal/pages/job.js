@@ -1,9 +1,9 @@
 // One job: how it is doing, and in tabs what it is, what it does, when, and what it has done.
 
-import { actions, call, idOf, namesOf, pageOf, query, scheduler } from '../api.js';
+import { actions, call, get, idOf, namesOf, pageOf, query, scheduler } from '../api.js';
 import { fill, h, throttle } from '../dom.js';
 import { listen } from '../live.js';
-import { badge, button, copyButton, count, facts, head, icon, into, link } from '../parts/basics.js';
+import { badge, button, copyButton, count, facts, head, icon, into, link, standing } from '../parts/basics.js';
 import { deleteLater, report, toast } from '../parts/dialogs.js';
 import { removeNow } from '../parts/job-table.js';
 import { tabs } from '../parts/lists.js';
@@ -39,7 +39,12 @@ export function show(place, { segments }) {
   let job = null;
 
   const load = async () => {
-    job = (await call('GET', scheduler(id), { signal: abort.signal })).body;
+    const [answer, upcoming] = await Promise.all([
+      call('GET', scheduler(id), { signal: abort.signal }),
+      get(`/api/upcoming${query({ job: id, count: 1 })}`, { signal: abort.signal }),
+    ]);
+    // Azure's answer has no counters of a disabled job, and does not know whether the collection is on.
+    job = { ...answer.body, standing: upcoming.status };
     const context = { id, signal: abort.signal, runAgain: () => act(() => actions.run(id), 'It runs') };
     part ??= PARTS[tab](body, job, context);
     bar.hidden = false;
@@ -47,7 +52,7 @@ export function show(place, { segments }) {
     const isOff = job.properties.state === 'disabled';
     return head(name, {
       above: [link(collection, pageOf(idOf({ subscription, group, collection }))), ` in ${subscription} / ${group}`],
-      beside: badge(job.properties.state),
+      beside: badge(standing(job.standing)),
       actions: [
         !isFinal &&
           button('Run now', { icon: 'run', kind: 'primary', onclick: () => act(() => actions.run(id), 'It runs') }),
@@ -109,9 +114,10 @@ const PARTS = {
   schedule: schedulePanel,
   properties: (place, first, { id }) => {
     const update = (job) => {
-      const { properties } = job;
+      const { standing: stands, ...resource } = job;
+      const { properties } = resource;
       const names = namesOf(id);
-      const document = JSON.stringify(job, null, 2);
+      const document = JSON.stringify(resource, null, 2);
       fill(
         place,
         h(
@@ -122,7 +128,7 @@ const PARTS = {
             ['Collection', link(names.collection, pageOf(idOf({ ...names, job: undefined })))],
             ['Resource group', names.group],
             ['Subscription', names.subscription],
-            ['State', badge(properties.state)],
+            ['State', badge(standing(stands))],
             ['Start', absolute(properties.startTime, { otherwise: 'at once' })],
             ['After an outage', catchUp(properties.catchUp)],
             [

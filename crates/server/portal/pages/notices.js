@@ -55,7 +55,11 @@ export function show(place) {
       rules.map((rule) => [
         h('th', { scope: 'row' }, h('span', { class: 'name' }, rule.name)),
         cell('In trouble', troubleOf(rule)),
-        cell('Which jobs', places(rule)),
+        cell('Which jobs', [
+          places(rule),
+          rule.watchesNothing &&
+            h('span', { class: 'sub late' }, icon('warn'), 'watches nothing: no job has these names'),
+        ]),
         cell('Who is told', h('code', { class: 'breakable' }, rule.uri)),
         h('td', { class: 'right nowrap acts' }, acts(rule)),
       ]),

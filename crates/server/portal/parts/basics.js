@@ -55,6 +55,7 @@ const STATES = {
   enabled: ['good', 'check', 'Enabled'],
   disabled: ['quiet', 'pause', 'Disabled'],
   suspended: ['quiet', 'pause', 'Suspended'],
+  paused: ['quiet', 'pause', 'Paused'],
   completed: ['done', 'check', 'Completed'],
   faulted: ['bad', 'cross', 'Faulted'],
   failed: ['bad', 'cross', 'Failed'],
@@ -79,6 +80,11 @@ export function badge(state) {
   const key = state in STATES ? state : String(state ?? '').replace(/^./, (letter) => letter.toLowerCase());
   const [kind, picture, text] = STATES[key] ?? ['quiet', 'help', String(state)];
   return h('span', { class: `badge ${kind}` }, icon(picture), text);
+}
+
+/** The state of a job: one that could run, but whose collection is off, is paused. */
+export function standing({ state, collectionEnabled }) {
+  return state === 'enabled' && collectionEnabled === false ? 'paused' : state;
 }
 
 /** While something is being loaded. */

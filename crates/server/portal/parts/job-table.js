@@ -5,7 +5,7 @@ import { debounce, fill, h, throttle } from '../dom.js';
 import { listen } from '../live.js';
 import { address, rewrite } from '../router.js';
 import { ticking } from '../time.js';
-import { badge, button, count, empty, icon, into, link, many, say } from './basics.js';
+import { badge, button, count, empty, icon, into, link, many, say, standing } from './basics.js';
 import { ask, deleteLater, isHeld, report, toast, watchHeld } from './dialogs.js';
 import { bulk, pager, sortable } from './lists.js';
 
@@ -178,13 +178,18 @@ export function jobTable(place, { collection } = {}) {
         link(names.job, pageOf(job.id), { class: 'name' }),
         !collection && h('span', { class: 'sub' }, `${names.group} / ${names.collection}`),
       ),
-      h('td', { data: { label: 'State' } }, badge(job.state)),
+      h(
+        'td',
+        { data: { label: 'State' } },
+        badge(standing(job)),
+        standing(job) === 'paused' && h('span', { class: 'sub' }, `${names.collection} is disabled`),
+      ),
       h('td', { class: 'wide-only target', title: job.target }, h('code', {}, job.target ?? job.action)),
       h('td', { class: 'wide-only when', title: job.recurrence }, h('span', {}, job.recurrence ?? 'Once')),
       h(
         'td',
         { data: { label: 'Next' }, class: 'nowrap' },
-        job.state === 'enabled' ? ticking(job.nextExecutionTime) : h('span', { class: 'faint' }, '–'),
+        job.nextExecutionTime ? ticking(job.nextExecutionTime) : h('span', { class: 'faint' }, '–'),
       ),
       h('td', { class: 'wide-only nowrap' }, ticking(job.lastExecutionTime, { otherwise: 'never' })),
       h(

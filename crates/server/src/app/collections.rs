@@ -94,9 +94,14 @@ impl App {
     }
 
     /// Switches a collection on or off.
-    pub async fn switch_collection(&self, path: &CollectionPath, on: bool) -> Result<()> {
+    pub async fn switch_collection(
+        &self,
+        path: &CollectionPath,
+        on: bool,
+        preconditions: &Preconditions,
+    ) -> Result<()> {
         let state = if on { CollectionState::Enabled } else { CollectionState::Disabled };
-        self.change_collection(path, &Preconditions::default(), |existing| {
+        self.change_collection(path, preconditions, |existing| {
             let existing = existing.ok_or_else(|| Problem::no_collection(&path.group, &path.name))?;
             Ok((Collection { state, ..existing.clone() }, Vec::new()))
         })
@@ -118,6 +123,7 @@ impl App {
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
             let old = existing.as_ref().map(|existing| &existing.collection);
             let (mut collection, ignored) = change(old)?;
+            preconditions.check_members(&ignored)?;
             let now = self.clock.now();
             collection.resumed_at = resumed_at(old, &collection, now);
             if let Some(old) = old {
@@ -210,6 +216,8 @@ impl App {
             let store = self.noting(Act::DeleteCollection, &id, &detail);
             match store.delete_collection(path, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
+                    // Roles have ended with it.
+                    self.guard.forget();
                     let path = &existing.collection.path;
                     self.live.tell(ChangeKind::Deleted, || wire::path::collection_id(path));
                     return Ok(());

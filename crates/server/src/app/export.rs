@@ -5,14 +5,24 @@
 //! that it costs the memory of one, and each collection is read at one moment.
 
 use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
 
 use model::{CollectionPath, Job};
 use serde_json::{Map, Value, json};
 use store::{Page, StoredCollection};
 use template::escape;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::yield_now;
+use tokio::time::timeout;
 use wire::dialect::Dialect;
 
 use super::{App, Result};
+use crate::problem::Problem;
+
+/// The most exports at a time. More would cost memory, whether anybody takes what they send or not.
+pub(super) const MOST: usize = 4;
+/// How long an export waits for its place.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is exported.
 #[derive(Debug, Clone)]
@@ -39,6 +49,7 @@ pub struct Export {
     parameters: Vec<String>,
     names: HashSet<String>,
     left_out: Vec<Value>,
+    _place: OwnedSemaphorePermit,
 }
 
 enum Stage {
@@ -59,6 +70,13 @@ impl App {
     /// Begins an export; the resources come with [`Export::next`].
     pub async fn export(&self, scope: &ExportScope) -> Result<Export> {
         let ExportScope { subscription, group, collection } = scope;
+        let place = timeout(PATIENCE, self.exports.clone().acquire_owned())
+            .await
+            .ok()
+            .and_then(std::result::Result::ok);
+        let place = place.ok_or_else(|| {
+            Problem::busy(format!("{MOST} exports are under way; allowed: {MOST} at a time. Try again."))
+        })?;
         let collections = match (group, collection) {
             (Some(group), Some(name)) => {
                 let (subscription, group, name) = (subscription.clone(), group.clone(), name.clone());
@@ -84,6 +102,7 @@ impl App {
             parameters: Vec::new(),
             names: HashSet::new(),
             left_out: Vec::new(),
+            _place: place,
         })
     }
 }
@@ -139,6 +158,8 @@ impl Export {
             }
             let resource = self.job(path, job);
             text += &self.element(&resource);
+            // A thousand large jobs take long to write, and others have their turn between any two.
+            yield_now().await;
         }
         Ok(text)
     }

@@ -69,6 +69,7 @@ impl App {
             let existing = self.store.group(path).await?;
             preconditions.check(existing.as_ref().map(|existing| existing.revision))?;
             let (group, ignored) = change(existing.as_ref().map(|existing| &existing.group))?;
+            preconditions.check_members(&ignored)?;
             let expected =
                 existing.as_ref().map_or(Expected::Absent, |existing| Expected::Revision(existing.revision));
             let write = GroupWrite { group: group.clone(), expected };
@@ -95,6 +96,8 @@ impl App {
             let store = self.noting(Act::DeleteGroup, &wire::path::group_id(&existing.group.path), &detail);
             match store.delete_group(path, Some(existing.revision), self.clock.now()).await? {
                 Deleted::Done => {
+                    // Roles have ended with it.
+                    self.guard.forget();
                     let path = &existing.group.path;
                     self.live.tell(ChangeKind::Deleted, || wire::path::group_id(path));
                     return Ok(());

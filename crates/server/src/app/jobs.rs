@@ -28,6 +28,15 @@ pub struct PutJob {
     pub ignored: Vec<String>,
 }
 
+/// Whether a change is made, or only judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It is made.
+    Write,
+    /// It is judged by all that the server knows, and nothing is stored.
+    DryRun,
+}
+
 impl App {
     /// Creates a job or replaces it as a whole.
     pub async fn put_job(
@@ -50,6 +59,7 @@ impl App {
             }
             let now = self.clock.now();
             let request = wire::job::read(body, now).map_err(Problem::faulty)?;
+            preconditions.check_members(&request.ignored)?;
             self.admit(&collection, &request, None, now)?;
             let state = request.state.unwrap_or(JobState::Enabled);
             let write = JobWrite {
@@ -77,6 +87,7 @@ impl App {
         name: &str,
         body: &Value,
         preconditions: &Preconditions,
+        mode: Mode,
     ) -> Result<PutJob> {
         for _ in 0..TRIES {
             let collection = self.collection(path).await?.collection;
@@ -87,6 +98,7 @@ impl App {
             let job = &existing.job;
             let patched = wire::job::patch(&job.definition, job.state, body, now).map_err(Problem::faulty)?;
             let request = patched.request;
+            preconditions.check_members(&request.ignored)?;
             self.admit(&collection, &request, Some(&job.definition.action), now)?;
             let state = request.state.unwrap_or(job.state);
             let write = JobWrite {
@@ -100,6 +112,13 @@ impl App {
                 most: None,
                 now,
             };
+            if mode == Mode::DryRun {
+                return Ok(PutJob {
+                    stored: judged(&existing, write),
+                    created: false,
+                    ignored: request.ignored,
+                });
+            }
             let kind = if state == job.state { ChangeKind::Written } else { ChangeKind::Switched };
             if let Some(stored) = self.write_job(write, Some(&existing), kind).await? {
                 return Ok(PutJob { stored, created: false, ignored: request.ignored });
@@ -211,9 +230,15 @@ impl App {
     }
 
     /// Runs a job once more, now; the tag of that run.
-    pub async fn run_job(&self, path: &CollectionPath, name: &str) -> Result<Uuid> {
+    pub async fn run_job(
+        &self,
+        path: &CollectionPath,
+        name: &str,
+        preconditions: &Preconditions,
+    ) -> Result<Uuid> {
         let collection = self.collection(path).await?.collection;
         let existing = self.job(path, name).await?;
+        preconditions.check(Some(existing.revision))?;
         refuse_final(&existing.job.name, existing.job.state)?;
         if collection.state != model::CollectionState::Enabled {
             return Err(Problem::conflict(format!(
@@ -248,6 +273,15 @@ impl App {
             }
         }
     }
+}
+
+/// A job as a change would leave it.
+fn judged(existing: &StoredJob, write: JobWrite) -> StoredJob {
+    let mut stored = existing.clone();
+    let job = &mut stored.job;
+    (job.state, job.next_at) = (write.standing.state, write.standing.next_at);
+    job.definition = write.definition;
+    stored
 }
 
 fn no_more_jobs(most: u32, there: u64, finished: u64) -> String {

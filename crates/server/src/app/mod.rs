@@ -19,8 +19,10 @@ use std::sync::Arc;
 use model::admission::Limits;
 use model::{Clock, Execution, Plans, Timestamp, Uuid};
 use store::Store;
+use tokio::sync::Semaphore;
 use wire::dialect::EnumCase;
 
+pub use jobs::Mode;
 pub use preconditions::{Preconditions, etag};
 pub use test_call::{Called, Trials};
 
@@ -67,6 +69,8 @@ pub struct App {
     pub hosts: Hosts,
     /// Who makes calls to try out; `None` where nobody does.
     pub trials: Option<Arc<Trials>>,
+    /// The places of exports: each costs the memory of a collection.
+    pub exports: Arc<Semaphore>,
     /// How the server is set.
     pub config: Arc<Config>,
     /// Since when.
@@ -80,6 +84,11 @@ pub struct App {
 }
 
 impl App {
+    /// The name of the caller, by which shares are counted; `None` where nobody has to say who they are.
+    pub(crate) fn caller_name(&self) -> Option<&str> {
+        self.guard.is_watchful().then(|| self.caller.principal.id.as_str())
+    }
+
     /// With an operator's settings.
     pub fn configured(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
@@ -99,6 +108,7 @@ impl App {
             traces: None,
             hosts: Hosts::of(config.listen, &config.api.hosts),
             trials: None,
+            exports: Arc::new(Semaphore::new(export::MOST)),
             config: Arc::new(config.clone()),
             started_at,
             keys: Arc::new(Keys::new(Source::Environment)),

@@ -1,5 +1,6 @@
-//! `If-Match` and `If-None-Match`.
+//! On what a change depends: `If-Match`, `If-None-Match`, and `Prefer: handling=strict`.
 
+use recurrence::{Fault, Faults};
 use store::Revision;
 
 use super::Result;
@@ -10,6 +11,7 @@ use crate::problem::Problem;
 pub struct Preconditions {
     if_match: Option<Tags>,
     if_none_match: Option<Tags>,
+    strict: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +28,40 @@ pub fn etag(revision: Revision) -> String {
 impl Preconditions {
     /// Reads the two headers.
     pub fn read(if_match: Option<&str>, if_none_match: Option<&str>) -> Self {
-        Self { if_match: if_match.map(Tags::read), if_none_match: if_none_match.map(Tags::read) }
+        Self {
+            if_match: if_match.map(Tags::read),
+            if_none_match: if_none_match.map(Tags::read),
+            strict: false,
+        }
+    }
+
+    /// The same for a caller that prefers something (RFC 7240): with `handling=strict` members that mean nothing are refused,
+    /// not ignored.
+    pub fn preferring(mut self, prefer: Option<&str>) -> Self {
+        let mut preferences = prefer.into_iter().flat_map(|text| text.split([',', ';']));
+        self.strict = preferences.any(|one| {
+            one.split_once('=').is_some_and(|(name, value)| {
+                name.trim().eq_ignore_ascii_case("handling")
+                    && value.trim().trim_matches('"').eq_ignore_ascii_case("strict")
+            })
+        });
+        self
+    }
+
+    /// Whether members that mean nothing are refused.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// Refuses members that mean nothing, before anything is stored, where the caller wants that.
+    pub fn check_members(&self, ignored: &[String]) -> Result<()> {
+        if !self.strict {
+            return Ok(());
+        }
+        let fault = |member: &String| {
+            Fault::new(member, "a member of this name", "the members that the API describes")
+        };
+        Faults::check(ignored.iter().map(fault).collect()).map_err(Problem::faulty)
     }
 
     /// Whether a change of a resource as it stands is what the caller wants.

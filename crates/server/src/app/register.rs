@@ -62,7 +62,9 @@ impl App {
                 Ok((token, record))
             }
             Added::Full(there) => Err(full(there)),
-            Added::Already => {
+            Added::NoScope(scope) => Err(no_scope(&scope)),
+            // A new token is given its roles by its own record.
+            Added::NoToken | Added::Already => {
                 Err(Problem::busy("The id of the new token is taken; no token was made. Try again."))
             }
         }
@@ -80,7 +82,7 @@ impl App {
     /// Gives a role; whether it is new.
     pub async fn assign_role(&self, principal: PrincipalId, role: Role, scope: Scope) -> Result<bool> {
         self.require(Permission::Administer, &scope, Act::AssignRole)?;
-        let assignment = self.assignment(principal, role, scope);
+        let assignment = self.assignment(principal.clone(), role, scope);
         let noting = self.noting(Act::AssignRole, &assignment.scope.to_string(), &told(&assignment));
         let added = noting.assign(assignment).await?;
         self.guard.forget();
@@ -88,6 +90,11 @@ impl App {
             Added::Done => Ok(true),
             Added::Already => Ok(false),
             Added::Full(there) => Err(full(there)),
+            Added::NoScope(scope) => Err(no_scope(&scope)),
+            Added::NoToken => Err(Problem::bad_request(format!(
+                "There is no token '{principal}' that could have a role: it was never made, or was revoked. Known tokens: \
+                 punctual token list."
+            ))),
         }
     }
 
@@ -109,6 +116,13 @@ impl App {
 
 fn told(assignment: &Assignment) -> serde_json::Value {
     json!({"principal": assignment.principal.as_str(), "role": assignment.role.name()})
+}
+
+fn no_scope(scope: &Scope) -> Problem {
+    Problem::bad_request(format!(
+        "There is no '{scope}' in which a role could hold. Make it first, or give the role for the subscription: a \
+         subscription begins with its first resource group, and can have roles before."
+    ))
 }
 
 fn full(there: u32) -> Problem {

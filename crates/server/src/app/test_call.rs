@@ -8,11 +8,11 @@ use actions::{Order, Runner};
 use model::{Outcome, Plan, Timestamp, Uuid};
 use recurrence::{Fault, Faults};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
 use super::{App, Result};
 use crate::http::job_of_id;
 use crate::problem::Problem;
+use crate::shares::{Shares, Taken};
 
 /// How many such calls may be under way.
 const MOST: usize = 16;
@@ -20,7 +20,7 @@ const MOST: usize = 16;
 /// Who makes calls to try out.
 pub struct Trials {
     runner: Arc<dyn Runner>,
-    places: Semaphore,
+    places: Arc<Shares>,
 }
 
 /// A call that was made.
@@ -39,7 +39,7 @@ pub struct Called {
 impl Trials {
     /// With the runner that jobs have, so that what works here works there.
     pub fn new(runner: Arc<dyn Runner>) -> Self {
-        Self { runner, places: Semaphore::new(MOST) }
+        Self { runner, places: Shares::new(MOST) }
     }
 }
 
@@ -68,8 +68,14 @@ impl App {
         Faults::check(faults).map_err(Problem::faulty)?;
 
         let trials = self.trials.as_ref().ok_or_else(|| Problem::busy("This server makes no calls."))?;
-        let _place = trials.places.try_acquire().map_err(|_| {
-            Problem::busy(format!("{MOST} test calls are under way already; try again when one has ended."))
+        let _place = trials.places.take(self.caller_name()).map_err(|taken| match taken {
+            Taken::All => {
+                Problem::busy(format!("{MOST} test calls are under way already; try again when one has ended."))
+            }
+            Taken::Share(mine) => Problem::too_many_at_once(format!(
+                "{mine} test calls of yours are under way already, which is your share of the {MOST} that this server makes \
+                 at a time. Try again when one has ended."
+            )),
         })?;
         let target = wire::job::job_of_test_call(body).unwrap_or_default();
         let destination = call.action.call.destination().to_string();

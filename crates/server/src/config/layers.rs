@@ -1,5 +1,6 @@
 //! The layers: the default file, a file, environment variables, flags.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
@@ -68,6 +69,26 @@ const NO_SETTINGS: [&str; 7] = [
 /// Sections whose keys the operator names; their values are judged when they are read.
 const OPEN: [&str; 3] = ["storage-queue.accounts", "service-bus.namespaces", "oauth.tenants"];
 
+/// The configuration in force, with the environment of this process.
+///
+/// # Errors
+///
+/// When a setting is wrong.
+pub fn load_here(flags: &Flags) -> Result<Config, ConfigFault> {
+    load(flags, environment()?.into_iter())
+}
+
+/// The variables of the environment that are ours. What others hold may be no text.
+fn environment() -> Result<Vec<(String, String)>, ConfigFault> {
+    let ours = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
+    let text = |(name, value): (OsString, OsString)| match (name.into_string(), value.into_string()) {
+        (Ok(name), Ok(value)) => Ok((name, value)),
+        (Ok(name), Err(_)) => Err(fault(&name, "its value is not UTF-8")),
+        (Err(name), _) => Err(fault(&name.to_string_lossy(), "there is no such setting")),
+    };
+    ours.map(text).collect()
+}
+
 /// The configuration in force. `variables` are the environment's.
 pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigFault> {
     let mut settings: Table = DEFAULT.parse().map_err(|error| fault("config.default.toml", error))?;
@@ -99,7 +120,10 @@ pub fn load(flags: &Flags, variables: impl Iterator<Item = (String, String)>) ->
         set(&mut settings, "listen", Value::String(listen.clone()));
     }
     if let Some(data) = &flags.data {
-        set(&mut settings, "data", Value::String(data.display().to_string()));
+        let text = data
+            .to_str()
+            .ok_or_else(|| fault("--data", format!("the path {} is not UTF-8", data.display())))?;
+        set(&mut settings, "data", Value::String(text.to_owned()));
     }
     if let Some(database) = &flags.database {
         set(&mut settings, "database", Value::String(database.clone()));
@@ -395,6 +419,19 @@ mod tests {
             ("ops", crate::notices::Trouble::Late(Duration::from_secs(60)))
         );
         assert!(!format!("{rule:?}").contains("h.test"), "an address may hold a key");
+        let fault =
+            with_file(&format!("{RULE}headers = {{ X = \"a\\r\\nb\" }}\n")).expect_err("a bad header");
+        assert!(fault.to_string().contains("notifications: rule 1: headers.X"), "{fault}");
+        let fault = with_file(&RULE.replace("h.test", "h test")).expect_err("no address");
+        assert!(fault.to_string().contains("notifications: rule 1: uri"), "{fault}");
+    }
+
+    #[test]
+    fn a_folder_is_the_one_that_was_named() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let data = Some(PathBuf::from(std::ffi::OsStr::from_bytes(b"data-\xff")));
+        let fault = load(&Flags { data, ..Flags::default() }, std::iter::empty()).expect_err("no text");
+        assert!(fault.to_string().starts_with("--data: the path data-"), "{fault}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::rates::Budget;
 
 pub use auth::{Auth, Oidc};
 pub use database::DatabaseUrl;
-pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load};
+pub use layers::{ConfigFault, Flags, KEY_VARIABLE, load, load_here};
 pub use metrics::Metrics;
 pub use oauth::{Oauth, Tenant, Tls};
 pub use queues::{Login, Namespace, ServiceBus, StorageQueue};
@@ -249,6 +249,9 @@ pub struct Retention {
     /// How long the audit is kept.
     #[serde(deserialize_with = "duration::read")]
     pub audit: Duration,
+    /// For how long the server has to run with a clock that has leapt until retention goes by it.
+    #[serde(deserialize_with = "duration::read")]
+    pub believe_clock_after: Duration,
 }
 
 /// How large a job may be.
@@ -437,6 +440,7 @@ impl Config {
             keep: self.retention.keep,
             history_per_job: self.retention.history_per_job,
             drain: self.engine.drain,
+            late_after: self.engine.late_after,
             traces: self.traces.sampling(),
         }
     }

@@ -1,7 +1,9 @@
 //! Rules of notices, as they stand in the file.
 
+use model::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
 
 use crate::notices::{Draft, Notification};
 
@@ -17,6 +19,11 @@ pub(super) fn read<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Notificati
             .map_err(|faults| of_rule(faults.to_string().replace("resourceGroup", "resource-group")))?;
         if rules.iter().any(|other| other.name.eq_ignore_ascii_case(&rule.name)) {
             return Err(of_rule(format!("another has the name \"{}\"", rule.name)));
+        }
+        // A webhook that cannot be called would be found out when somebody has to be told.
+        let job = json!({"properties": {"action": rule.action(&Value::Null)}});
+        if let Err(faults) = wire::job::read(&job, Timestamp::UNIX_EPOCH) {
+            return Err(of_rule(faults.to_string().replace("properties.action.request.", "")));
         }
         rules.push(rule);
     }

@@ -2,9 +2,10 @@
 //!
 //! Where its keys are the issuer itself tells (discovery). They are kept, and asked for again when they are old or when a
 //! token names one that is not among them, but not more often than every few seconds, whoever sends what. An issuer that
-//! is away does no harm while its keys are known: they hold for a day.
+//! is away does no harm while its keys are known: they hold for a day. Nor does one that does not answer: only callers who
+//! need what it has not told yet wait for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use access::Principal;
@@ -21,7 +22,7 @@ use model::{Secret, Timestamp};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync;
 
 use super::referral::{Referral, form};
 use crate::problem::Problem;
@@ -32,6 +33,8 @@ const FRESH: i64 = 3600;
 const HOLD: i64 = 24 * 3600;
 /// How long after a try the next may be.
 const PAUSE: i64 = 10;
+/// How long the caller who finds keys old waits for new ones, before the old ones are taken once more.
+const BRIEFLY: Duration = Duration::from_secs(2);
 /// The longest that the issuer may take to answer.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The most bytes of an answer.
@@ -65,7 +68,10 @@ pub struct OidcClient {
 pub(super) struct Issuer {
     settings: IssuerSettings,
     http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// Never locked while the issuer is asked.
     known: Mutex<Known>,
+    /// Held while the issuer is asked.
+    asking: Arc<sync::Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -105,7 +111,7 @@ impl std::fmt::Debug for Issuer {
 }
 
 impl Issuer {
-    pub(super) fn new(settings: IssuerSettings) -> anyhow::Result<Self> {
+    pub(super) fn new(settings: IssuerSettings) -> anyhow::Result<Arc<Self>> {
         let mut roots = rustls::RootCertStore::empty();
         // Certificates of the machine that cannot be read are left out: the others still serve.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -123,18 +129,18 @@ impl Issuer {
             .enable_http1()
             .build();
         let http = Client::builder(TokioExecutor::new()).build(connector);
-        Ok(Self { settings, http, known: Mutex::default() })
+        Ok(Arc::new(Self { settings, http, known: Mutex::default(), asking: Arc::default() }))
     }
 
     /// Who a token speaks for.
-    pub(super) async fn check(&self, token: &str, now: Timestamp) -> Result<Principal, Problem> {
+    pub(super) async fn check(self: &Arc<Self>, token: &str, now: Timestamp) -> Result<Principal, Problem> {
         let claims = self.believed(token, &self.settings.audiences, now).await?;
         claims.principal().map_err(|fault| Problem::bad_token(&fault.to_string()))
     }
 
     /// What a token for one of these audiences says.
     async fn believed(
-        &self,
+        self: &Arc<Self>,
         token: &str,
         audiences: &[String],
         now: Timestamp,
@@ -167,7 +173,7 @@ impl Issuer {
 
     /// Where a browser is sent to sign in.
     pub(super) async fn place(
-        &self,
+        self: &Arc<Self>,
         referral: &Referral,
         back: &str,
         now: Timestamp,
@@ -191,7 +197,7 @@ impl Issuer {
 
     /// Who has signed in there, by the code that a browser brings back.
     pub(super) async fn exchange(
-        &self,
+        self: &Arc<Self>,
         referral: &Referral,
         code: &str,
         back: &str,
@@ -228,35 +234,74 @@ impl Issuer {
     }
 
     /// As whom browsers are sent there, and where that is.
-    async fn client(&self, now: Timestamp) -> Result<(&OidcClient, Arc<Published>), Problem> {
+    async fn client(self: &Arc<Self>, now: Timestamp) -> Result<(&OidcClient, Arc<Published>), Problem> {
         let client = self.settings.client.as_ref().ok_or_else(no_sign_in)?;
         Ok((client, self.published(now, false).await?))
     }
 
     /// What the issuer publishes: as it is known, or asked for anew.
-    async fn published(&self, now: Timestamp, wants_new: bool) -> Result<Arc<Published>, Problem> {
-        let mut known = self.known.lock().await;
-        let since = |at: Timestamp| now.as_second().saturating_sub(at.as_second());
-        let is_fresh = known.keys.as_ref().is_some_and(|(_, at)| (0..FRESH).contains(&since(*at)));
-        let may_try = known.tried_at.is_none_or(|at| !(0..PAUSE).contains(&since(at)));
-        if may_try && (wants_new || !is_fresh) {
-            known.tried_at = Some(now);
-            match self.fetch().await {
-                Ok(published) => known.keys = Some((Arc::new(published), now)),
-                Err(error) => {
-                    let error = format!("{error:#}");
-                    tracing::warn!(
-                        issuer = self.settings.issuer,
-                        error,
-                        "the issuer of tokens cannot be asked"
-                    );
+    async fn published(self: &Arc<Self>, now: Timestamp, wants_new: bool) -> Result<Arc<Published>, Problem> {
+        let held = self.held(now);
+        if let Some((published, true)) = &held
+            && !wants_new
+        {
+            return Ok(Arc::clone(published));
+        }
+        let begun = self.renew(now);
+        match held {
+            // One caller waits a little for what is new; the others go on with what is known.
+            Some((published, _)) if !wants_new => {
+                if begun {
+                    let _ = tokio::time::timeout(BRIEFLY, self.asking.lock()).await;
                 }
+                Ok(self.held(now).map_or(published, |(published, _)| published))
+            }
+            _ => {
+                drop(self.asking.lock().await);
+                let held = self.held(now).map(|(published, _)| published);
+                held.ok_or_else(|| {
+                    Problem::busy("The issuer of tokens cannot be asked at the moment. Try again.")
+                })
             }
         }
-        match &known.keys {
-            Some((published, at)) if since(*at) < HOLD => Ok(Arc::clone(published)),
-            _ => Err(Problem::busy("The issuer of tokens cannot be asked at the moment. Try again.")),
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known and still holds, and whether it is fresh.
+    fn held(&self, now: Timestamp) -> Option<(Arc<Published>, bool)> {
+        let known = self.known();
+        let (published, at) = known.keys.as_ref()?;
+        let age = now.as_second().saturating_sub(at.as_second());
+        (age < HOLD).then(|| (Arc::clone(published), (0..FRESH).contains(&age)))
+    }
+
+    /// Begins to ask the issuer, unless that is under way or was done a moment ago; whether it has begun. It goes on when
+    /// the caller is gone, since others wait for it too.
+    fn renew(self: &Arc<Self>, now: Timestamp) -> bool {
+        let Ok(turn) = Arc::clone(&self.asking).try_lock_owned() else { return false };
+        {
+            let mut known = self.known();
+            let since = |at: Timestamp| now.as_second().saturating_sub(at.as_second());
+            if known.tried_at.is_some_and(|at| (0..PAUSE).contains(&since(at))) {
+                return false;
+            }
+            known.tried_at = Some(now);
         }
+        let issuer = Arc::clone(self);
+        tokio::spawn(async move {
+            match issuer.fetch().await {
+                Ok(published) => issuer.known().keys = Some((Arc::new(published), now)),
+                Err(error) => {
+                    let (error, issuer) = (format!("{error:#}"), &issuer.settings.issuer);
+                    tracing::warn!(issuer, error, "the issuer of tokens cannot be asked");
+                }
+            }
+            drop(turn);
+        });
+        true
     }
 
     async fn fetch(&self) -> anyhow::Result<Published> {

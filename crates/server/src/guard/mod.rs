@@ -21,6 +21,7 @@ use access::{Grants, Note, Principal, PrincipalId, Role, Scope, Sight, Token, To
 use axum::http::{HeaderMap, Method, header};
 use model::Timestamp;
 use store::Store;
+use tokio::sync::watch;
 
 use crate::problem::Problem;
 use denials::Denials;
@@ -85,6 +86,8 @@ impl Caller {
 pub struct Guard {
     /// `None` where nobody has to say who they are.
     doors: Option<Doors>,
+    /// Rings when this process changes tokens, roles or sign-ins.
+    changes: watch::Sender<()>,
 }
 
 /// What is asked of callers.
@@ -95,7 +98,7 @@ struct Doors {
     /// How long sign-ins hold.
     patience: Patience,
     /// Whose tokens are believed besides our own.
-    issuer: Option<Issuer>,
+    issuer: Option<Arc<Issuer>>,
     directory: Directory,
     /// A minute, and how many were refused in it.
     refusals: Mutex<(i64, u32)>,
@@ -108,13 +111,14 @@ const REFUSALS: u32 = 60;
 impl Guard {
     /// One that lets everybody in, as `local`.
     pub fn open() -> Self {
-        Self { doors: None }
+        Self { doors: None, changes: watch::Sender::default() }
     }
 
     /// One that asks who they are; these are owners of everything, whatever the store says.
     pub fn watchful(owners: Vec<PrincipalId>, patience: Patience) -> Self {
         let (directory, refusals, denials) = (Directory::default(), Mutex::default(), Denials::default());
-        Self { doors: Some(Doors { owners, patience, issuer: None, directory, refusals, denials }) }
+        let doors = Doors { owners, patience, issuer: None, directory, refusals, denials };
+        Self { doors: Some(doors), changes: watch::Sender::default() }
     }
 
     /// The same, which also believes an issuer.
@@ -165,6 +169,12 @@ impl Guard {
         if let Some(doors) = &self.doors {
             doors.directory.forget();
         }
+        self.changes.send_replace(());
+    }
+
+    /// Changes of tokens, roles and sign-ins by this process, from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Who asks.
@@ -232,7 +242,7 @@ impl Guard {
         store: &Arc<dyn Store>,
         headers: &HeaderMap,
         given: &str,
-        now: Timestamp,
+        (now, retention_now): (Timestamp, Timestamp),
     ) -> Result<(Caller, String), Problem> {
         let Some(doors) = &self.doors else {
             return Err(Problem::conflict("This server does not ask who calls: nobody has to sign in."));
@@ -241,7 +251,8 @@ impl Guard {
         let principal = doors.holder(store, &record, now);
         let grants = doors.grants(store, &principal, now).await?;
         let holder = Holder::Token(record.id);
-        let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
+        let Begun { cookie, word } =
+            session::begin(store, doors.patience, headers, &holder, now, retention_now).await?;
         Ok((Caller { principal, grants, from: String::new(), hops: 0, word: Some(word) }, cookie))
     }
 
@@ -270,7 +281,7 @@ impl Guard {
         headers: &HeaderMap,
         (state, code): (&str, &str),
         back: &str,
-        now: Timestamp,
+        (now, retention_now): (Timestamp, Timestamp),
     ) -> Result<(Caller, String, String), Unsigned> {
         let issuer = self.issuer()?;
         let refused = |why: &str| Unsigned::Refused(why.to_owned());
@@ -283,7 +294,8 @@ impl Guard {
         let doors = self.doors.as_ref().ok_or_else(|| refused("nobody has to sign in here"))?;
         let grants = doors.grants(store, &principal, now).await?;
         let holder = Holder::Person(principal.clone());
-        let Begun { cookie, word } = session::begin(store, doors.patience, headers, &holder, now).await?;
+        let Begun { cookie, word } =
+            session::begin(store, doors.patience, headers, &holder, now, retention_now).await?;
         Ok((
             Caller { principal, grants, from: String::new(), hops: 0, word: Some(word) },
             cookie,
@@ -291,7 +303,7 @@ impl Guard {
         ))
     }
 
-    fn issuer(&self) -> Result<&Issuer, Problem> {
+    fn issuer(&self) -> Result<&Arc<Issuer>, Problem> {
         let issuer = self.doors.as_ref().and_then(|doors| doors.issuer.as_ref());
         issuer.filter(|issuer| issuer.name().is_some()).ok_or_else(issuer::no_sign_in)
     }
@@ -309,7 +321,9 @@ impl Guard {
             return Ok(false);
         };
         session::check(&signed_in, method, headers)?;
-        session::end(store, headers).await
+        let ended = session::end(store, headers).await;
+        self.changes.send_replace(());
+        ended
     }
 
     /// Who asks, for what everybody may ask: whoever is not believed is nobody.

@@ -100,18 +100,20 @@ pub(crate) struct Begun {
     pub(crate) word: String,
 }
 
-/// Begins a sign-in; one that was there before ends.
+/// Begins a sign-in; one that was there before ends. Sign-ins that were idle for long are removed, by the time that
+/// retention goes by.
 pub(super) async fn begin(
     store: &Arc<dyn Store>,
     patience: Patience,
     headers: &HeaderMap,
     holder: &Holder,
     now: Timestamp,
+    retention_now: Timestamp,
 ) -> Result<Begun, Problem> {
     end(store, headers).await?;
     let (secret, word) = (draw()?, draw()?.reveal());
     let session = Session { hash: secret.hash(), who: holder.write(&word), created_at: now, used_at: now };
-    let idle_since = now.checked_sub(patience.idle).unwrap_or(Timestamp::MIN);
+    let idle_since = retention_now.checked_sub(patience.idle).unwrap_or(Timestamp::MIN);
     store.add_session(session, idle_since).await?;
     Ok(Begun { cookie: cookie(headers, &secret.reveal(), patience.lifetime), word })
 }

@@ -27,7 +27,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, Response, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
@@ -54,6 +54,9 @@ pub(crate) use resource::{Resource, Versions};
 
 /// Says how enum values are written in the answer.
 const ENUM_CASE: &str = "x-punctual-enum-case";
+
+/// Says how strictly a request is to be read (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// The most bytes of any body; jobs have a lower limit of their own.
 const LARGEST_BODY: usize = 1 << 20;
@@ -129,7 +132,9 @@ async fn handle(State(mut served): State<Served>, request: Request<Body>) -> Res
     let traces = served.app.traces.clone();
     let span = traces.as_ref().map(|traces| traces.begin(request.headers(), served.app.clock.now()));
     let context = span.as_ref().map(|span| span.context);
-    let (kind, response) = respond(&mut served, request, context).await;
+    let (kind, mut response) = respond(&mut served, request, context).await;
+    // A browser takes every answer for what it says it is.
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let Served { app, .. } = &served;
     if let (Some(traces), Some(span)) = (traces, span) {
         traces.end(span, kind, &method, response.status(), app.clock.now());
@@ -382,7 +387,8 @@ impl Call {
     fn preconditions(&self) -> Preconditions {
         let [if_match, if_none_match] =
             [header::IF_MATCH, header::IF_NONE_MATCH].map(|name| self.header(name));
-        Preconditions::read(if_match.as_deref(), if_none_match.as_deref())
+        let prefer = self.header(PREFER);
+        Preconditions::read(if_match.as_deref(), if_none_match.as_deref()).preferring(prefer.as_deref())
     }
 
     /// The body as JSON.

@@ -56,6 +56,7 @@ impl Operation {
             | Resource::Operations
             | Resource::Ledger
             | Resource::Overview
+            | Resource::Waiting
             | Resource::Preview
             | Resource::OpenApi
             | Resource::Notifications

@@ -26,6 +26,7 @@ impl Resource {
             ["api", "preview"] => Some(Self::Preview),
             ["api", "upcoming"] => Some(Self::Upcoming),
             ["api", "nodes"] => Some(Self::Nodes),
+            ["api", "waiting"] => Some(Self::Waiting),
             ["api", "test-call"] => Some(Self::TestCall),
             ["api", "settings"] => Some(Self::Settings),
             ["api", "backup"] => Some(Self::Backup),

@@ -53,6 +53,8 @@ pub(crate) enum Resource {
     Upcoming,
     /// Who shares the store.
     Nodes,
+    /// Which calls wait, and for what.
+    Waiting,
     /// Makes a call to try it out.
     TestCall,
     /// How the server is set.
@@ -115,6 +117,7 @@ macro_rules! extension {
             | Resource::Preview
             | Resource::Upcoming
             | Resource::Nodes
+            | Resource::Waiting
             | Resource::TestCall
             | Resource::Settings
             | Resource::Backup
@@ -225,6 +228,7 @@ impl Resource {
             Self::Preview => "preview",
             Self::Upcoming => "upcoming",
             Self::Nodes => "nodes",
+            Self::Waiting => "waiting",
             Self::TestCall => "test-call",
             Self::Settings => "settings",
             Self::Backup => "backup",

@@ -11,7 +11,10 @@ mod requests;
 mod survey;
 mod text;
 
-use engine::CollectionNumbers;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use engine::{ClockTrouble, CollectionNumbers};
 use model::{CollectionPath, Fate};
 
 use crate::app::App;
@@ -65,11 +68,41 @@ fn engine(page: &mut Page, app: &App) {
         &[],
         numbers.in_lanes().map(|(_, count)| count).sum::<i64>() as f64,
     );
+    let waiting = "punctual_calls_waiting";
+    page.family(waiting, Kind::Gauge, "Executions that are due and wait, by what they wait for.");
+    for (wait, count) in numbers.in_lanes() {
+        page.sample(waiting, &[("for", wait.name())], count as f64);
+    }
+    queues(page, app);
     page.gauge(
         "punctual_claim_lag_seconds",
         "How long the first execution that nobody has claimed has been due.",
         &[],
         numbers.claim_lag(app.clock.now()).as_secs_f64(),
+    );
+    let clock = &app.live.watched.clock;
+    page.counter(
+        "punctual_clock_steps_total",
+        "How often the clock was set while it was watched.",
+        &[],
+        clock.steps.get(),
+    );
+    let (behind, ahead) = match clock.trouble() {
+        Some(ClockTrouble::Behind { by }) => (by, Duration::ZERO),
+        Some(ClockTrouble::Ahead { by, .. }) => (Duration::ZERO, by),
+        None => (Duration::ZERO, Duration::ZERO),
+    };
+    page.gauge(
+        "punctual_clock_behind_seconds",
+        "How far the clock is behind the latest time at which the store was served.",
+        &[],
+        behind.as_secs_f64(),
+    );
+    page.gauge(
+        "punctual_clock_ahead_seconds",
+        "How far the clock is ahead of the time that retention still goes by, where that is more than a week.",
+        &[],
+        ahead.as_secs_f64(),
     );
     let calls = "punctual_call_duration_seconds";
     page.family(calls, Kind::Histogram, "How long calls took, by kind of action and outcome.");
@@ -102,6 +135,42 @@ fn engine(page: &mut Page, app: &App) {
         page.family(name, Kind::Histogram, help);
         page.histogram(name, &[], histogram);
     }
+}
+
+/// Who holds the places, without names: there may be any number of them.
+fn queues(page: &mut Page, app: &App) {
+    let queues = app.live.watched.queues.look();
+    let first = queues.iter().filter_map(|queue| queue.first).map(|(due, _)| due).min();
+    let waited = first.map(|due| app.clock.now().duration_since(due).as_secs_f64().max(0.0));
+    page.gauge(
+        "punctual_calls_waiting_seconds",
+        "How long the execution that waits longest has been due.",
+        &[],
+        waited.unwrap_or_default(),
+    );
+    let mut held: [HashMap<_, usize>; 3] = Default::default();
+    for queue in &queues {
+        let path = &queue.collection;
+        let collection = (&*path.subscription, &*path.group, &*path.name);
+        for (held, key) in
+            held.iter_mut().zip([(collection.0, "", ""), collection, (queue.target.as_str(), "", "")])
+        {
+            *held.entry(key).or_default() += queue.running;
+        }
+    }
+    let most = "punctual_calls_held_most";
+    let help =
+        "Calls under way of the subscription, of the collection and to the target that has the most of them.";
+    page.family(most, Kind::Gauge, help);
+    for (by, held) in ["subscription", "collection", "target"].into_iter().zip(&held) {
+        page.sample(most, &[("by", by)], held.values().max().copied().unwrap_or_default() as f64);
+    }
+    page.gauge(
+        "punctual_calls_limit",
+        "How many calls may be under way.",
+        &[],
+        app.config.engine.calls as f64,
+    );
 }
 
 fn collections(page: &mut Page, app: &App) {

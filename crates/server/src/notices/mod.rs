@@ -62,6 +62,8 @@ pub struct Notifier {
     told: HashSet<String>,
     /// Whether there is no room for more notices until some are over.
     full: bool,
+    /// The rules whose notices cannot be written, by name: that is logged once.
+    unusable: HashSet<String>,
 }
 
 /// Which of the two notices of a trouble.
@@ -86,7 +88,8 @@ impl Phase {
 impl Notifier {
     /// Begins to watch, until told to stop.
     pub fn start(app: App, stop: CancellationToken) -> JoinHandle<()> {
-        let notifier = Self { app, rules: Vec::new(), told: HashSet::new(), full: false };
+        let (told, unusable) = (HashSet::new(), HashSet::new());
+        let notifier = Self { app, rules: Vec::new(), told, full: false, unusable };
         tokio::spawn(notifier.run(stop))
     }
 
@@ -137,6 +140,9 @@ impl Notifier {
         let rules = self.app.rules().await?.into_iter().map(|rule| rule.notification).collect();
         let have_changed = self.rules != rules;
         self.rules = rules;
+        if have_changed {
+            self.unusable.clear();
+        }
         Ok(have_changed)
     }
 
@@ -206,6 +212,15 @@ impl Notifier {
             Err(problem) if problem.status == 409 => {
                 self.full = true;
                 error!(problem = problem.message, "there is no room for more notices until some are over");
+                return Ok(());
+            }
+            // The fault of this rule; the others are looked after all the same.
+            Err(problem) if problem.status == 400 => {
+                let rule = rule.name.clone();
+                if !self.unusable.contains(&rule) {
+                    error!(rule, problem = problem.message, "the notices of this rule cannot be written");
+                    self.unusable.insert(rule);
+                }
                 return Ok(());
             }
             Err(problem) => return Err(problem),
@@ -291,7 +306,7 @@ impl Notifier {
             "time": wire::date_time::write(self.app.clock.now()),
             "message": why.chars().take(LONGEST_MESSAGE).collect::<String>(),
         });
-        let mut action = stored::action(rule, &told);
+        let mut action = rule.action(&told);
         action["retryPolicy"] =
             json!({"retryType": "Fixed", "retryInterval": format!("PT{interval}S"), "retryCount": count});
         let job = json!({"properties": {"action": action}});

@@ -9,6 +9,7 @@ use std::time::Duration;
 use model::{CollectionPath, GroupPath};
 use recurrence::{Fault, Faults};
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use crate::config::duration;
 
@@ -28,6 +29,19 @@ pub struct Notification {
     pub uri: String,
     /// With which headers.
     pub headers: BTreeMap<String, String>,
+}
+
+impl Notification {
+    /// The action that calls its webhook.
+    pub(crate) fn action(&self, body: &Value) -> Value {
+        let mut headers = Map::new();
+        headers.insert("Content-Type".to_owned(), "application/json".into());
+        headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
+        json!({
+            "type": if self.uri.starts_with("https") { "Https" } else { "Http" },
+            "request": {"method": "POST", "uri": self.uri, "headers": headers, "body": body.to_string()},
+        })
+    }
 }
 
 /// What can be wrong with a job.

@@ -6,12 +6,16 @@
 use access::{Act, Decision, Permission};
 use model::{CollectionPath, action::Call};
 use serde_json::{Value, json};
-use store::{Revision, StoredJob};
+use store::{JobQuery, Page, Revision, StoredJob};
 
 use super::Notification;
-use super::rule::Draft;
+use super::rule::{Draft, Scope};
 use crate::app::{App, Preconditions, Result};
 use crate::problem::Problem;
+
+/// How many jobs are looked at to find out whether a rule is about any: so many at a time, and so often.
+const LOOK: u32 = 100;
+const MOST_LOOKS: u64 = 20;
 
 /// The most rules that are stored.
 pub(super) const MOST: u32 = 100;
@@ -60,6 +64,44 @@ impl App {
         let rules = self.rules_seen().await?;
         let mut found = rules.into_iter().filter(|rule| rule.notification.name.eq_ignore_ascii_case(name));
         found.next().ok_or_else(|| Problem::no_rule(name))
+    }
+
+    /// Whether a rule is about no job at all, as one with a misspelt name is. It may have been made before its jobs, so that is
+    /// no fault, but it has to show.
+    pub async fn watches_nothing(&self, scope: &Scope) -> Result<bool> {
+        let Scope { subscription, group, collection, job } = scope;
+        if [subscription, group, collection, job].iter().all(|name| name.is_none()) {
+            return Ok(false);
+        }
+        let path = match (subscription, group, collection) {
+            (Some(subscription), Some(group), Some(name)) => Some(CollectionPath {
+                subscription: subscription.clone(),
+                group: group.clone(),
+                name: name.clone(),
+            }),
+            _ => None,
+        };
+        let query = JobQuery {
+            search: job.clone().or_else(|| collection.clone().filter(|_| path.is_none())),
+            subscription: subscription.clone(),
+            collection: path,
+            ..JobQuery::default()
+        };
+        let rules = self::collection();
+        for page in 0..MOST_LOOKS {
+            let skip = page * u64::from(LOOK);
+            let found = self.store.find_jobs(&query, Page { skip, top: LOOK }).await?;
+            // Rules are kept as jobs, and no rule is about a rule.
+            let mut jobs = found.jobs.iter().filter(|stored| stored.collection != rules);
+            if jobs.any(|stored| scope.holds(&stored.collection, &stored.job.name)) {
+                return Ok(false);
+            }
+            if found.total <= skip + u64::from(LOOK) {
+                return Ok(true);
+            }
+        }
+        // Too many to look at all of them.
+        Ok(false)
     }
 
     /// Whether whoever asks may change a rule, and read all of it.
@@ -138,17 +180,6 @@ fn of_rule(mut problem: Problem) -> Problem {
     problem
 }
 
-/// The action that calls the webhook of a rule.
-pub(super) fn action(rule: &Notification, body: &Value) -> Value {
-    let mut headers = serde_json::Map::new();
-    headers.insert("Content-Type".to_owned(), "application/json".into());
-    headers.extend(rule.headers.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
-    json!({
-        "type": if rule.uri.starts_with("https") { "Https" } else { "Http" },
-        "request": {"method": "POST", "uri": rule.uri, "headers": headers, "body": body.to_string()},
-    })
-}
-
 fn write(rule: &Notification) -> Value {
     let scope = &rule.scope;
     let watched = json!({
@@ -161,7 +192,7 @@ fn write(rule: &Notification) -> Value {
         // As they were given: the call has more.
         "headers": rule.headers,
     });
-    json!({"properties": {"state": "Disabled", "action": action(rule, &watched)}})
+    json!({"properties": {"state": "Disabled", "action": rule.action(&watched)}})
 }
 
 fn read(stored: &StoredJob) -> Option<Notification> {

@@ -75,6 +75,7 @@ mod tests {
         Resource::Preview => "/api/preview",
         Resource::Upcoming => "/api/upcoming",
         Resource::Nodes => "/api/nodes",
+        Resource::Waiting => "/api/waiting",
         Resource::TestCall => "/api/test-call",
         Resource::Settings => "/api/settings",
         Resource::Backup => "/api/backup",

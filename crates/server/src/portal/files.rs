@@ -61,6 +61,7 @@ pub(super) const FILES: &[File] = &[
     file!("parts/lists.js", SCRIPT),
     file!("parts/plots.js", SCRIPT),
     file!("parts/rule-form.js", SCRIPT),
+    file!("parts/waiting.js", SCRIPT),
     file!("router.js", SCRIPT),
     file!("session.js", SCRIPT),
     file!("style.css", STYLE),

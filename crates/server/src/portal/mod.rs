@@ -121,7 +121,6 @@ pub(crate) fn answer(method: &Method, path: &str, headers: &HeaderMap) -> Option
         (header::CACHE_CONTROL, cache),
         (header::VARY, "accept-encoding"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),

@@ -18,7 +18,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
-use axum::http::{HeaderValue, Request};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -57,7 +57,7 @@ pub(crate) const UNTAKEN: u32 = 1024;
 ///
 /// # Errors
 ///
-/// As [`bind`].
+/// Where the address is taken, or is not this machine's, or needs other rights.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     bind(address)?.listen(UNTAKEN)
 }
@@ -66,7 +66,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 ///
 /// # Errors
 ///
-/// Where the address is taken, or is not this machine's, or needs other rights.
+/// As [`listen`].
 pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // Elsewhere it would let two programs have the same port.
@@ -162,7 +162,7 @@ impl Transport {
                 r#"{"error":{"code":"ServerBusy","message":"There are too many connections. Try again."}}"#;
             let answer = format!(
                 "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\n\
-                 retry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                 x-content-type-options: nosniff\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
                 body.len()
             );
             // What does not fit at once is not worth waiting for.
@@ -210,7 +210,10 @@ impl Transport {
             }
             let mut router = self.router.clone();
             async move {
-                let answer = router.call(request.map(Body::new)).await?;
+                let answer = match wrong_host(request.version(), request.headers()) {
+                    Some(why) => refuse(why),
+                    None => router.call(request.map(Body::new)).await?,
+                };
                 Ok::<_, std::convert::Infallible>(answer.map(|body| Held { body, _busy: busy }))
             }
         });
@@ -227,6 +230,28 @@ impl Transport {
             debug!(%error, %from, "a connection ended");
         }
     }
+}
+
+/// What is wrong with how a request names its host. RFC 9112, section 3.2: of two hosts, each reader may take another one.
+fn wrong_host(version: Version, headers: &HeaderMap) -> Option<&'static str> {
+    match headers.get_all(header::HOST).iter().count() {
+        0 if version == Version::HTTP_11 => Some("The request has no header Host, which HTTP/1.1 asks for."),
+        0 | 1 => None,
+        _ => Some("The request has more than one header Host; allowed: one."),
+    }
+}
+
+/// 400, before anything is asked of the API.
+fn refuse(why: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(wire::error::body("BadRequest", why).to_string()));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    for (name, value) in [
+        (header::CONTENT_TYPE, "application/json; charset=utf-8"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 /// An answer's body. While it is sent, its connection is in use.

@@ -121,6 +121,28 @@ async fn heads_are_bounded() {
 }
 
 #[tokio::test]
+async fn a_request_names_one_host() {
+    let server = Server::start(BOUNDS, None).await;
+    for (head, status) in [
+        ("GET / HTTP/1.1\r\nhost: localhost\r\n", "200 OK"),
+        ("GET http://localhost/ HTTP/1.1\r\nhost: localhost\r\n", "200 OK"),
+        ("GET / HTTP/1.0\r\n", "200 OK"),
+        ("GET / HTTP/1.1\r\n", "400 Bad Request"),
+        ("GET http://localhost/ HTTP/1.1\r\n", "400 Bad Request"),
+        ("GET / HTTP/1.1\r\nhost: localhost\r\nHost: other\r\n", "400 Bad Request"),
+        ("GET / HTTP/1.0\r\nhost: localhost\r\nhost: localhost\r\n", "400 Bad Request"),
+    ] {
+        let mut stream = server.connect().await;
+        let request = format!("{head}connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("written");
+        let answer = all(&mut stream).await;
+        assert_eq!(answer.lines().next().map(|line| &line[9..]), Some(status), "{head}: {answer}");
+        assert_eq!(answer.contains("x-content-type-options: nosniff"), status.starts_with("400"), "{answer}");
+        assert_eq!(answer.contains("header Host"), status.starts_with("400"), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn when_all_places_are_taken_whoever_is_idle_makes_room() {
     let server = Server::start(Bounds { connections: 2, ..BOUNDS }, None).await;
     let held = b"GET /held HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";

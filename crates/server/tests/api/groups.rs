@@ -141,7 +141,27 @@ async fn resources_are_the_collections() {
     assert_eq!(world.get(&format!("{of_all}&$filter={theirs}")).await.expect(200).names(), [""; 0]);
     assert_eq!(world.get(&format!("{of_all}&$top=1")).await.expect(200).names(), ["c"]);
     world.get(&of_group.replace("/G/", "/nowhere/")).await.expect(404);
-    world.get(&format!("{of_all}&$filter=name%20eq%20'c'")).await.expect(400);
+    // What the Azure CLI sends for `az resource list`: plain, and with -g, --name, --location and --tag.
+    for (filter, names) in [
+        ("", vec!["c", "d"]),
+        ("resourceGroup%20eq%20'g'", vec!["c"]),
+        ("name%20eq%20'C'", vec!["c"]),
+        ("name%20eq%20'other'", vec![]),
+        ("resourceGroup%20eq%20'g'%20and%20name%20eq%20'other'", vec![]),
+        ("location%20eq%20'westus'", vec!["c"]),
+        ("tagname%20eq%20'a'%20and%20tagvalue%20eq%20'b'", vec!["c"]),
+        ("tagname%20eq%20'a'%20and%20tagvalue%20eq%20'x'", vec![]),
+    ] {
+        let path = format!("{of_all}&$filter={filter}&$expand=createdTime,changedTime,provisioningState");
+        assert_eq!(world.get(&path).await.expect(200).names(), names, "{filter}");
+    }
+    world.get(&format!("{of_all}&$filter=resourceGroup%20eq%20'nosuch'")).await.expect(404);
+    world.get(&format!("{of_all}&$filter=plan%20eq%20'c'")).await.expect(400);
+    let groups = of_all.replace("/resources?", "/resourceGroups?");
+    assert_eq!(
+        world.get(&format!("{groups}&$filter=")).await.expect(200).body["value"].as_array().map(Vec::len),
+        Some(2)
+    );
 }
 
 #[tokio::test]

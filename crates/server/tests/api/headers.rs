@@ -31,6 +31,30 @@ async fn a_condition_that_cannot_be_read_does_not_hold() {
     assert_eq!(put(&door, &[("if-match", b"\"0\""), ("if-match", &etag)]).await.status, 200);
 }
 
+/// A switch and a run are changes too.
+#[tokio::test(start_paused = true)]
+async fn a_condition_holds_for_every_change() {
+    let door = Door::open(&[]);
+    door.collection("c", "Standard").await;
+    let here =
+        door.call("GET", &collection("c"), None).await.headers["etag"].to_str().expect("text").to_owned();
+    put(&door, &[]).await;
+    let post = async |path: String, name: &str, value: &str| {
+        let request = Request::builder().method("POST").uri(path).header(name, value).body(Body::empty());
+        door.send(request.expect("a request")).await.status
+    };
+    let switch = |how: &str| collection("c").replace("?", &format!("/{how}?"));
+    assert_eq!(post(switch("disable"), "if-match", "\"none\"").await, 412);
+    assert_eq!(door.call("GET", &collection("c"), None).await.body["properties"]["state"], "Enabled");
+    assert_eq!(post(job("c", "j/run"), "if-match", "\"none\"").await, 412);
+    assert_eq!(post(job("c", "j/run"), "if-none-match", "*").await, 412);
+    assert_eq!(door.get("/readyz").await["executions"], 0);
+    assert_eq!(post(job("c", "j/run"), "if-match", "*").await, 200);
+    assert_eq!(door.get("/readyz").await["executions"], 1);
+    assert_eq!(post(switch("disable"), "if-match", &here).await, 200);
+    assert_eq!(post(switch("enable"), "if-match", &here).await, 412);
+}
+
 #[tokio::test(start_paused = true)]
 async fn content_types() {
     let door = Door::open(&[]);
@@ -72,4 +96,29 @@ async fn what_is_ignored_is_named_up_to_a_point() {
     assert!(
         !door.accepts("PUT", &collection("c"), &json!({})).await.headers.contains_key("x-punctual-ignored")
     );
+}
+
+#[tokio::test]
+async fn a_browser_is_told_to_take_every_answer_for_what_it_says() {
+    let world = super::world::World::new();
+    for (method, path) in [
+        ("GET", "/api/jobs"),
+        ("GET", "/api/nothing"),
+        ("GET", "/healthz"),
+        ("GET", "/metrics"),
+        ("GET", "/ui/"),
+        ("GET", "/api/openapi.json"),
+        ("PUT", "/subscriptions/s/resourceGroups/g?api-version=2020-06-01"),
+        ("BREW", "/api/jobs"),
+    ] {
+        let reply = world.call(method, path, None).await;
+        assert_eq!(
+            reply.header("x-content-type-options"),
+            Some("nosniff"),
+            "{method} {path}: {}",
+            reply.status
+        );
+    }
+    let from_job = world.call_with("GET", "/api/jobs", None, &[("x-punctual-hops", "1")]).await.expect(403);
+    assert_eq!(from_job.header("x-content-type-options"), Some("nosniff"));
 }

@@ -2,7 +2,7 @@
 //! changes, and away at times.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use access::Role;
@@ -18,6 +18,7 @@ use server::app::App;
 use server::guard::{Guard, IssuerSettings, OidcClient, Patience};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 
 use super::world::World;
@@ -76,6 +77,10 @@ pub(crate) struct Issuer {
     /// The keys that it publishes; `None` where it is out of order.
     keys: Arc<Mutex<Option<Value>>>,
     asked: Arc<AtomicUsize>,
+    /// Whether it takes calls and answers none.
+    silent: Arc<AtomicBool>,
+    /// Somebody waits for an answer of the silent one.
+    waits: Arc<Notify>,
     codes: Codes,
     given: AtomicUsize,
 }
@@ -104,13 +109,16 @@ impl Issuer {
             roots: ca.pem().into_bytes(),
             keys: Arc::default(),
             asked: Arc::default(),
+            silent: Arc::default(),
+            waits: Arc::default(),
             codes: Arc::default(),
             given: AtomicUsize::new(0),
         };
         issuer.publish(keys);
         let (acceptor, keys, asked) =
             (TlsAcceptor::from(Arc::new(tls)), Arc::clone(&issuer.keys), Arc::clone(&issuer.asked));
-        let codes = Arc::clone(&issuer.codes);
+        let (codes, silent) = (Arc::clone(&issuer.codes), Arc::clone(&issuer.silent));
+        let waits = Arc::clone(&issuer.waits);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let Ok(mut stream) = acceptor.accept(stream).await else { continue };
@@ -128,6 +136,10 @@ impl Issuer {
                 let mut form = vec![0; length.unwrap_or(0)];
                 if stream.read_exact(&mut form).await.is_err() {
                     continue;
+                }
+                if silent.load(Ordering::SeqCst) {
+                    waits.notify_one();
+                    std::future::pending::<()>().await;
                 }
                 let published = keys.lock().expect("not poisoned").clone();
                 let (status, body) = match published {
@@ -339,6 +351,36 @@ async fn keys_change_and_the_issuer_may_be_away() {
     issuer.publish(&[&second]);
     at(3611 + 24 * 3600 + 20);
     assert_eq!(call(&second).await, 200);
+}
+
+/// Anybody can send a token that names a key which nobody knows, and so have the issuer asked.
+#[tokio::test]
+async fn nobody_waits_for_an_issuer_that_does_not_answer_while_its_keys_are_known() {
+    let (known, unknown) = (Key::new("k1"), Key::new("k2"));
+    let issuer = Issuer::start(&[&known]).await;
+    let world = issuer.world();
+    let at = |seconds: i64| world.clock.set(model::Timestamp::from_second(NOW + seconds).expect("a time"));
+    let call =
+        async |key: &Key| world.as_holder(&key.sign(&issuer.claims()), "GET", "/api/jobs", None).await.status;
+    at(0);
+    assert_eq!(call(&known).await, 200);
+    issuer.silent.store(true, Ordering::SeqCst);
+    at(10);
+    let attacker = call(&unknown);
+    tokio::pin!(attacker);
+    tokio::select! {
+        status = &mut attacker => panic!("answered {status} before the issuer was asked"),
+        () = issuer.waits.notified() => {}
+    }
+    // The issuer is being asked. That concerns nobody else, not even when what is known has become old.
+    for seconds in [10, 3611, 3621] {
+        at(seconds);
+        tokio::select! {
+            biased;
+            status = &mut attacker => panic!("others waited until the issuer was given up ({status})"),
+            status = call(&known) => assert_eq!(status, 200),
+        }
+    }
 }
 
 /// Whoever has no certificate of an authority that we trust is no issuer.

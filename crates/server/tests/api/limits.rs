@@ -427,3 +427,30 @@ async fn an_end_that_never_comes_is_taken_and_answered_as_written() {
         assert_eq!((preview.status, &preview.body["ends"]), (200, &serde_json::Value::Null));
     }
 }
+
+/// An export holds the memory of a collection until its reader has taken it.
+#[tokio::test(start_paused = true)]
+async fn exports_that_nobody_reads_take_no_more_than_their_places() {
+    let door = Door::open(&[]);
+    for name in ["a", "b", "c"] {
+        door.collection(name, "Standard").await;
+    }
+    let path = "/api/export?subscription=s";
+    let mut unread = Vec::new();
+    for _ in 0..4 {
+        let (status, _, body) = door.open_stream(path).await;
+        assert_eq!(status, 200);
+        unread.push(body);
+    }
+    let refused = door.call("GET", path, None).await;
+    assert_eq!(refused.status, 503, "{}", refused.body);
+    assert!(refused.headers.contains_key("retry-after"));
+    // A place is free again as soon as one of them is gone.
+    unread.pop();
+    assert_eq!(door.call("GET", path, None).await.status, 200);
+    // And when nobody has taken anything for a minute.
+    tokio::time::sleep(std::time::Duration::from_secs(61)).await;
+    for _ in 0..5 {
+        assert_eq!(door.call("GET", path, None).await.status, 200);
+    }
+}

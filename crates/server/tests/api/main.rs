@@ -9,8 +9,10 @@
 //! about how it went, `off` about what is off now; `trials` makes calls without a job, `settings` asks how the server is set; `portal` is about the
 //! pages, and about pages of others; `roles` and `matrix` are about who may do what and what is noted of it, `sessions`
 //! about browsers that are signed in, `issuers` about tokens of others,
-//! `referrals` about browsers that sign in there.
+//! `referrals` about browsers that sign in there; `absent` asks for what does not exist, `paused` how jobs stand that are off,
+//! `strict` is about changes that are read strictly or only tried.
 
+mod absent;
 mod described;
 mod door;
 mod enum_case;
@@ -29,6 +31,7 @@ mod notices;
 mod off;
 mod overviews;
 mod paging;
+mod paused;
 mod plans;
 mod portal;
 mod previews;
@@ -40,9 +43,12 @@ mod rules;
 mod searches;
 mod sessions;
 mod settings;
+mod streams;
+mod strict;
 mod surroundings;
 mod switched;
 mod trials;
 mod versions;
+mod waiting;
 mod watched;
 mod world;

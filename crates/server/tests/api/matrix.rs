@@ -1,10 +1,14 @@
 //! Every operation × every role × inside and outside its scope.
 
-use access::Role;
+use access::{Assignment, Role};
 use serde_json::{Value, json};
+use store::Added;
 
 use super::roles::{COLLECTION, GROUP, SUBSCRIPTION, guarded, job, put};
 use super::world::{Reply, World};
+
+/// A collection beside the one that most is about.
+const BESIDE: &str = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/d";
 
 /// What an operation is answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +140,7 @@ fn rows() -> Vec<Row> {
         row("GET", "/metadata/endpoints?api-version=1.0".into(), None, READERS, Done, Done),
         row("GET", "/api/ledger".into(), None, READERS, Done, Done),
         row("GET", "/api/overview".into(), None, READERS, Done, Done),
+        row("GET", "/api/waiting".into(), None, READERS, Done, Done),
         row("GET", "/api/jobs".into(), None, READERS, Done, Done),
         row("GET", "/api/notifications".into(), None, READERS, Done, Done),
         row("GET", "/api/notices".into(), None, READERS, Done, Done),
@@ -204,20 +209,29 @@ fn check(reply: &Reply, expected: Expect, what: &str) {
 }
 
 /// Puts back what a row may have changed.
-async fn restore(world: &World, owner: &str) {
+async fn restore(world: &World, owner: &str, roles: &[Assignment]) {
     put(world, owner, &format!("{GROUP}?api-version=2020-06-01"), &json!({"location": "x"})).await;
+    put(world, owner, &format!("{BESIDE}?api-version=2016-03-01"), &json!({"location": "x"})).await;
     let on = json!({"location": "x", "properties": {"state": "Enabled"}});
     put(world, owner, &format!("{COLLECTION}?api-version=2016-03-01"), &on).await;
     let path = format!("{COLLECTION}/jobs/j?api-version=2016-03-01");
     world.as_holder(owner, "DELETE", &path, None).await;
     put(world, owner, &path, &job()).await;
     put(world, owner, "/api/notifications/ops", &rule()).await;
+    // Roles end with what they were given for.
+    for role in roles {
+        assert!(
+            matches!(world.store.assign(role.clone()).await, Ok(Added::Done | Added::Already)),
+            "{role:?}"
+        );
+    }
+    world.guard.forget();
 }
 
 #[tokio::test]
 async fn every_operation_by_every_role_inside_and_outside() {
     let (world, owner) = guarded().await;
-    let beside = world.token(Role::Reader, &COLLECTION.replace("/c", "/d").replace("/dobC", "/jobC")).await;
+    let beside = world.token(Role::Reader, BESIDE).await;
     let elsewhere = world.token(Role::Reader, "/subscriptions/other").await;
     let nobody = world.token(Role::Owner, "/subscriptions/other").await;
     let scopes = [COLLECTION, GROUP, SUBSCRIPTION, "/"];
@@ -227,10 +241,11 @@ async fn every_operation_by_every_role_inside_and_outside() {
             holders.push((scope, role, world.token(role, scope).await));
         }
     }
+    let roles = world.store.assignments().await.expect("read");
     for row in rows() {
         let what = format!("{} {}", row.method, row.path);
         let call = async |token: &str| world.as_holder(token, row.method, &row.path, row.body.as_ref()).await;
-        restore(&world, &owner).await;
+        restore(&world, &owner, &roles).await;
         check(&call(&beside).await, row.beside, &format!("{what} beside"));
         check(&call(&elsewhere).await, row.elsewhere, &format!("{what} elsewhere"));
         // An owner of another subscription sees no more of this one; what he may do anywhere he may.
@@ -239,13 +254,13 @@ async fn every_operation_by_every_role_inside_and_outside() {
             check(&call(&nobody).await, Hidden, &format!("{what} by an owner elsewhere"));
         }
         for (i, role) in Role::ALL.into_iter().enumerate() {
-            restore(&world, &owner).await;
+            restore(&world, &owner, &roles).await;
             let (_, _, token) =
                 holders.iter().find(|(at, of, _)| *at == COLLECTION && *of == role).expect("one");
             check(&call(token).await, row.inside[i], &format!("{what} by {role:?}"));
         }
         // An owner of everything may do everything.
-        restore(&world, &owner).await;
+        restore(&world, &owner, &roles).await;
         if row.path.contains("/roles/remove") {
             world.as_holder(&owner, "POST", "/api/roles/assign", row.body.as_ref()).await.expect(201);
         }
@@ -260,7 +275,7 @@ async fn every_operation_by_every_role_inside_and_outside() {
     }
     // A role for what a collection is in holds for the collection.
     for (scope, role, token) in &holders {
-        restore(&world, &owner).await;
+        restore(&world, &owner, &roles).await;
         let path = format!("{COLLECTION}/jobs/j?api-version=2016-03-01");
         let may_write = matches!(role, Role::Contributor | Role::Owner);
         let may_run = *role != Role::Reader;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
-use super::door::{Door, job, with};
+use super::door::{Door, id, job, with};
 
 /// The samples of a page.
 struct Page {
@@ -177,6 +177,23 @@ async fn what_waits_is_told() {
     let page = Page::of(&door).await;
     assert_eq!(page.of_sample("punctual_calls_under_way"), 1.0);
     assert_eq!(page.of_sample("punctual_calls_queued"), 2.0);
+    let waiting = |wait: &str| page.of_sample(&format!("punctual_calls_waiting{{for=\"{wait}\"}}"));
+    assert_eq!(["pool", "target", "collection", "share"].map(waiting), [2.0, 0.0, 0.0, 0.0]);
+    // They were due ten seconds after the start.
+    assert_eq!(page.of_sample("punctual_calls_waiting_seconds").round(), 50.0);
+    for by in ["subscription", "collection", "target"] {
+        assert_eq!(page.of_sample(&format!("punctual_calls_held_most{{by=\"{by}\"}}")), 1.0, "{by}");
+    }
+    assert_eq!(page.of_sample("punctual_calls_limit"), 1.0);
+    let told = door.get("/api/waiting").await;
+    let collection = id("c", "").trim_end_matches("/jobs/").to_owned();
+    assert_eq!((&told["running"], &told["waiting"]), (&json!(1), &json!(2)));
+    assert_eq!(told["waitingFor"], json!({"pool": 2, "target": 0, "collection": 0, "share": 0}));
+    assert_eq!(told["limits"], json!({"calls": 1, "callsPerCollection": 200, "callsPerTarget": 100}));
+    assert_eq!(told["collections"], json!([{"collection": collection, "running": 1, "waiting": 2}]));
+    let queue = &told["queues"][0];
+    assert_eq!((&queue["collection"], &queue["waitsFor"]), (&json!(collection), &json!("pool")));
+    assert_eq!(queue["heldBy"], json!([{"collection": collection, "target": null, "calls": 1}]));
     settled(&door, 3).await;
     // The second waited for the first, the third for both.
     let page = Page::of(&door).await;

@@ -145,6 +145,31 @@ async fn trouble_is_told_once_and_so_is_its_end() {
     assert!(engine.stop().await);
 }
 
+/// A rule whose notices cannot be written keeps no other from being told.
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_cannot_be_used_silences_no_other() {
+    let mut door = Door::open(&[("PUNCTUAL_LIMITS_URI", "40")]);
+    let good = rule(Trouble::Faulted, Scope::default());
+    let uri = format!("http://hooks.test/{}", "x".repeat(40));
+    let too_long = Notification { name: "a-first".into(), uri, ..good.clone() };
+    door.config.notifications = vec![too_long, good];
+    door.app.config = Arc::new(door.config.clone());
+    let scene = Arc::new(Scene::default());
+    scene.jobs_fail.store(true, Ordering::SeqCst);
+    let engine = door.start(Arc::new(scene.runner()));
+    let notifier = start(&door);
+    door.collection("c", "Standard").await;
+    for name in ["j", "k"] {
+        door.accepts("PUT", &job("c", name), &minutely()).await;
+    }
+    scene.until_told(2).await;
+    let mut told = scene.told();
+    told.sort();
+    assert_eq!(told, [pair("raised", "j"), pair("raised", "k")]);
+    end(notifier).await;
+    assert!(engine.stop().await);
+}
+
 /// What nobody heard is found out all the same.
 #[tokio::test(start_paused = true)]
 async fn what_happened_while_nobody_watched_is_told_after_the_start() {

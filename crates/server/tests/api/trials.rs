@@ -97,7 +97,7 @@ async fn secrets_stay_with_their_destination() {
     authentication["password"] = json!("s3cret");
     let mut action = get(authentication);
     action["errorAction"] = json!({"type": "StorageQueue",
-        "queueMessage": {"storageAccount": "acc", "queueName": "q", "sasToken": "sig=t0ken"}});
+        "queueMessage": {"storageAccount": "acc", "queueName": "q", "sasToken": "sig=t0ken", "message": "m"}});
     door.accepts("PUT", &job("c", "j"), &with(&[("/action", action)])).await;
     let before = door.get(&job("c", "j")).await;
 

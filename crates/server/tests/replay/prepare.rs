@@ -192,7 +192,7 @@ async fn run(world: &World, path: &str, now: Timestamp, entries: &[Entry]) {
         let entry = by_tag[&claim.execution.tag];
         let outcome = Outcome { success: entry.success, message: entry.message.clone() };
         let attempt = Attempt { started_at: entry.started_at, ended_at: entry.ended_at, outcome };
-        Attempted { id: claim.id, attempt: attempt.into(), ticket: claim.ticket.clone() }
+        Attempted { id: claim.id, attempt: attempt.into(), ticket: claim.ticket.clone(), too_late: false }
     });
     store.settle(attempts.collect()).await.expect("settled");
     let page = Page { skip: 0, top: 10_000 };

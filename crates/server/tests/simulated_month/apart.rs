@@ -11,10 +11,11 @@ use async_trait::async_trait;
 use model::{Clock, CollectionPath, Execution, GroupPath, JobState, Timestamp};
 use store::conformance::Backend;
 use store::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, ExecutionId, FoundJobs, GroupWrite,
-    HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node, Page,
-    Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate,
-    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, ExecutionId, FoundJobs,
+    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
+    Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers,
+    StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
+    Tallied, Written,
 };
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -148,6 +149,8 @@ visits! {
     settle(attempts: Vec<Attempted>) -> Vec<Settlement>;
     release(executions: Vec<ExecutionId>) -> ();
     prune(retention: Retention) -> bool;
+    clock_marks() -> Option<ClockMarks>;
+    mark_clock(marks: ClockMarks) -> ();
     check() -> ();
     census() -> Census;
     nodes() -> Vec<Node>;

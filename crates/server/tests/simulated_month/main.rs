@@ -20,7 +20,7 @@ use engine::{Engine, Settings, SimulatedClock};
 use model::{Clock, CollectionPath, Fate, Reason, Timestamp, Uuid};
 use recurrence::Rule;
 use serde_json::{Value, json};
-use server::app::{App, Preconditions};
+use server::app::{App, Mode, Preconditions};
 use store::conformance::Backend;
 use store::{Durability, Keyring, LedgerQuery, SqliteSettings, SqliteStore, Store, StoredLedger};
 use tempfile::TempDir;
@@ -200,7 +200,10 @@ impl World {
 
     async fn patch(&self, job: &str, change: Value) {
         let change = json!({"properties": change});
-        self.app.patch_job(&path("on"), job, &change, &Preconditions::default()).await.expect("patched");
+        self.app
+            .patch_job(&path("on"), job, &change, &Preconditions::default(), Mode::Write)
+            .await
+            .expect("patched");
     }
 }
 
@@ -250,9 +253,9 @@ async fn a_month(backend: &dyn Backend) {
     world.app.put_job(&path("on"), PAUSED_THEN_REPLACED, &replacement, &any).await.expect("replaced");
     world.app.delete_job(&path("on"), PAUSED_THEN_DELETED, &any).await.expect("deleted");
     world.until(COLLECTION_OFF.0).await;
-    world.app.switch_collection(&path("off"), false).await.expect("switched");
+    world.app.switch_collection(&path("off"), false, &Preconditions::default()).await.expect("switched");
     world.until(COLLECTION_OFF.1).await;
-    world.app.switch_collection(&path("off"), true).await.expect("switched");
+    world.app.switch_collection(&path("off"), true, &Preconditions::default()).await.expect("switched");
     world.until(EDIT).await;
     world.patch(EDITED, json!({"recurrence": edited()})).await;
     world.until(DELETION).await;

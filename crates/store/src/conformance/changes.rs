@@ -1,10 +1,12 @@
 //! Changes: what they mean for what is claimed, begun, or waiting.
 
-use model::{Fate, JobState, Overlap, Reason};
+use model::{Counters, Fate, JobState, Overlap, Reason};
 
 use super::Backend;
 use super::world::{World, action, path, uri};
-use crate::Written;
+use crate::{Page, Settlement, Written};
+
+const ALL: Page = Page { skip: 0, top: 100 };
 
 const NEW: &str = "http://example.com/new";
 
@@ -187,7 +189,7 @@ pub async fn a_replaced_job_counts_anew(backend: &dyn Backend) {
     world.settle(&begun, true).await;
 }
 
-/// In flight, waiting, or due and not claimed: all of it is in the ledger; what comes back late is dropped.
+/// In flight, waiting, or due and not claimed: all of it is in the ledger, and a call that was under way with its answer.
 pub async fn deleting_accounts_for_what_was_in_flight(backend: &dyn Backend) {
     let mut world = World::new(backend).await;
     world.put("job", world.minutely()).await;
@@ -202,11 +204,7 @@ pub async fn deleting_accounts_for_what_was_in_flight(backend: &dyn Backend) {
     let entries: Vec<_> =
         world.ledger().await.into_iter().map(|entry| (entry.number, entry.fate, entry.reason)).collect();
     let deleted = Some(Reason::JobDeleted);
-    assert_eq!(
-        entries,
-        [(1, Fate::Faulted, deleted), (2, Fate::Faulted, deleted)],
-        "the third was never due"
-    );
+    assert_eq!(entries, [(1, Fate::Faulted, deleted), (2, Fate::Ran, None)], "the third was never due");
     assert!(world.claimed(600, 10).await.next_at.is_none());
 
     world.put("overdue", world.minutely()).await;
@@ -215,6 +213,67 @@ pub async fn deleting_accounts_for_what_was_in_flight(backend: &dyn Backend) {
     let ledger = world.ledger().await;
     let entry = ledger.last().unwrap();
     assert_eq!((entry.fate, entry.reason, entry.occurrences), (Fate::Skipped, deleted, 3));
+}
+
+/// How calls end whose job was deleted while they were under way.
+pub async fn what_a_deleted_job_had_begun_ends_as_it_ends(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    for name in ["went-well", "failed", "died"] {
+        world.put(name, world.minutely()).await;
+    }
+    let claims = world.claim(0).await;
+    assert!(claims.len() == 3 && claims.iter().all(|claim| claim.ticket.begin()));
+    let of = |name: &str| claims.iter().find(|claim| claim.job.name == name).unwrap();
+    for name in ["went-well", "failed", "died"] {
+        world.store().delete_job(&path(), name, None, world.now).await.unwrap();
+    }
+    assert!(world.ledger().await.is_empty(), "nothing is entered that is not known");
+    prune(&world).await;
+    let census = world.store().census().await.unwrap();
+    assert_eq!((census.jobs, census.executions), (0, 3));
+
+    // Others of the same name, which have nothing to do with it.
+    let again = world.put("went-well", world.minutely_in(3600)).await;
+    world.put("failed", world.minutely_in(3600)).await;
+    world.pass(5);
+    let told = world
+        .store()
+        .settle(vec![world.attempted(of("went-well"), true), world.attempted(of("failed"), false)])
+        .await
+        .unwrap();
+    assert_eq!(told, [Settlement::Done(Fate::Ran), Settlement::Done(Fate::Faulted)], "and no retry");
+    for name in ["went-well", "failed"] {
+        let job = world.job(name).await.job;
+        assert_eq!((job.counters, job.last_faulted), (Counters::default(), false));
+        let history = world.store().history(&path(), name, &Default::default(), ALL).await.unwrap().unwrap();
+        assert!(history.is_empty(), "{history:?}");
+    }
+    assert_eq!(world.job("went-well").await.revision, again.revision);
+
+    // A call whose process died is not made again.
+    world.restart().await;
+    assert!(world.claim(0).await.is_empty());
+    let deleted = Some(Reason::JobDeleted);
+    let mut entries: Vec<_> = world.ledger().await;
+    entries.sort_by_key(|entry| claims.iter().position(|claim| Some(claim.execution.tag) == entry.tag));
+    let order: Vec<_> = claims.iter().map(|claim| claim.job.name.as_str()).collect();
+    for (entry, name) in entries.iter().zip(&order) {
+        let expected = if *name == "went-well" { (Fate::Ran, None) } else { (Fate::Faulted, deleted) };
+        assert_eq!((entry.fate, entry.reason), expected, "{name}");
+        assert!(entry.started_at.is_some(), "{name}");
+    }
+    assert_eq!(entries.len(), 3);
+
+    // Nothing is left of it in the end.
+    world.pass(100);
+    prune(&world).await;
+    assert!(world.ledger().await.is_empty());
+    assert_eq!(world.store().census().await.unwrap().executions, 0);
+}
+
+async fn prune(world: &World<'_>) {
+    let retention = crate::Retention { now: world.now, before: world.after(1), history_per_job: 1000 };
+    while world.store().prune(retention).await.unwrap() {}
 }
 
 /// What is claimed is taken back, nothing is due, and the pause is accounted for.
@@ -278,8 +337,9 @@ pub async fn a_deleted_collection_takes_its_jobs_along(backend: &dyn Backend) {
     assert_eq!(ahead.iter().filter(|claim| claim.ticket.begin()).count(), 0);
     world.settle(&begun, true).await;
     let entries = world.ledger().await;
-    assert_eq!(entries.len(), 2, "{entries:?}");
-    assert!(entries.iter().all(|entry| entry.reason == Some(Reason::JobDeleted)));
+    let fates: Vec<_> = entries.iter().map(|entry| (entry.fate, entry.reason)).collect();
+    assert_eq!(fates.len(), 2, "{entries:?}");
+    assert!(fates.contains(&(Fate::Ran, None)) && fates.contains(&(Fate::Skipped, Some(Reason::JobDeleted))));
     assert_eq!(world.store().census().await.unwrap(), crate::Census::default());
     assert!(world.claimed(600, 10).await.next_at.is_none());
 }

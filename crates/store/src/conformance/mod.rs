@@ -114,6 +114,7 @@ macro_rules! conformance {
                 disabling_and_enabling_accounts_for_the_pause,
                 a_replaced_job_counts_anew,
                 deleting_accounts_for_what_was_in_flight,
+                what_a_deleted_job_had_begun_ends_as_it_ends,
                 a_disabled_collection_runs_nothing,
                 a_disabled_collection_stops_retries,
                 a_deleted_collection_takes_its_jobs_along;
@@ -133,14 +134,17 @@ macro_rules! conformance {
                 the_last_occurrence_decides_the_final_state,
                 batches_are_settled_together,
                 what_went_well_counts_beside_what_did_not,
-                a_settlement_tells_what_it_wrote;
+                a_settlement_tells_what_it_wrote,
+                what_was_too_late_is_missed;
             sealing:
                 another_key_seals_everything_in_the_end,
                 what_executions_keep_is_sealed_anew_too,
                 a_key_that_is_needed_is_asked_for;
             register:
                 tokens_are_kept_revoked_and_removed_with_their_roles,
+                roles_are_given_in_what_is_there,
                 roles_are_given_once_in_any_case,
+                roles_end_with_their_scope,
                 sessions_begin_are_used_and_end,
                 a_change_is_noted_with_it_or_not_at_all,
                 changes_that_come_at_once_are_all_noted,
@@ -159,7 +163,8 @@ macro_rules! conformance {
                 old_records_are_pruned,
                 history_is_cut_to_its_limit,
                 ended_jobs_are_removed,
-                deleted_jobs_leave_in_the_end;
+                deleted_jobs_leave_in_the_end,
+                marks_of_the_clock_are_kept;
         }
     };
     ($name:ident, $there:pat = $backend:expr; $($subject:ident: $($behaviour:ident),+;)+) => {

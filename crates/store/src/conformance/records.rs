@@ -1,11 +1,13 @@
 //! History and ledger: asked, paged, and not kept for ever.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 use model::{CollectionPath, Fate, HistoryStatus, JobState, Plan};
 
 use super::Backend;
 use super::world::{World, action, collection, done, named, path};
-use crate::{Expected, HistoryQuery, LedgerQuery, Page, Retention, Span};
+use crate::{ClockMarks, Expected, HistoryQuery, LedgerQuery, Page, Retention, Span};
 
 const ALL: Page = Page { skip: 0, top: 1000 };
 
@@ -149,7 +151,7 @@ pub async fn the_ledger_is_paged(backend: &dyn Backend) {
 }
 
 async fn prune(world: &World<'_>, before: i64, history_per_job: u32) {
-    let retention = Retention { before: world.after(before), history_per_job };
+    let retention = Retention { now: world.now, before: world.after(before), history_per_job };
     while world.store().prune(retention).await.unwrap() {}
 }
 
@@ -227,4 +229,21 @@ pub async fn deleted_jobs_leave_in_the_end(backend: &dyn Backend) {
     assert_eq!(world.store().census().await.unwrap(), crate::Census::default());
     world.restart().await;
     done(world.put_collection(collection(&path(), Plan::Free), Expected::Absent).await);
+}
+
+/// What was seen of the time is there after a start, as it was kept last.
+pub async fn marks_of_the_clock_are_kept(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    assert_eq!(world.store().clock_marks().await.unwrap(), None);
+    for seconds in [10, 5] {
+        let marks = ClockMarks {
+            believed: world.after(seconds),
+            doubted: Duration::from_secs(7),
+            latest: world.after(100 * seconds),
+        };
+        world.store().mark_clock(marks).await.unwrap();
+        assert_eq!(world.store().clock_marks().await.unwrap(), Some(marks));
+        world.restart().await;
+        assert_eq!(world.store().clock_marks().await.unwrap(), Some(marks));
+    }
 }

@@ -88,6 +88,110 @@ pub async fn roles_are_given_once_in_any_case(backend: &dyn Backend) {
     assert_eq!(store.assignments().await.unwrap(), [reader]);
 }
 
+/// Roles end with the group or collection that they were given for, and are noted with its end.
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
+pub async fn roles_end_with_their_scope(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let group = GroupPath::from(&path());
+    let place = format!("/subscriptions/{}/resourceGroups/{}", group.subscription, group.name);
+    let of = |name: &str| format!("{place}/providers/Microsoft.Scheduler/jobCollections/{name}");
+    let write = |name: &str| {
+        let collection = collection(&named(name), Plan::Standard);
+        crate::CollectionWrite { collection, expected: Expected::Absent, most: None, now: world.now }
+    };
+    let store = world.store();
+    // One whose name begins like that of another.
+    let other = format!("{}2", path().name);
+    done(store.put_collection(write(&other)).await.unwrap());
+    let ann = PrincipalId::user("ann");
+    let everywhere = [
+        assignment(&world, &ann, Role::Owner, "/"),
+        assignment(&world, &ann, Role::Owner, &format!("/subscriptions/{}", group.subscription)),
+        assignment(
+            &world,
+            &ann,
+            Role::Reader,
+            &place
+                .to_uppercase()
+                .replace("RESOURCEGROUPS", "resourceGroups")
+                .replace("SUBSCRIPTIONS", "subscriptions"),
+        ),
+        assignment(&world, &ann, Role::Operator, &of(&path().name)),
+        assignment(&world, &PrincipalId::user("bob"), Role::Reader, &of(&path().name.to_uppercase())),
+        assignment(&world, &ann, Role::Operator, &of(&other)),
+    ];
+    for role in &everywhere {
+        assert_eq!(store.assign(role.clone()).await.unwrap(), Added::Done);
+    }
+    let scopes = async |store: &Arc<dyn Store>| -> Vec<String> {
+        store
+            .assignments()
+            .await
+            .unwrap()
+            .iter()
+            .map(|role| format!("{} {}", role.role.name(), role.scope))
+            .collect()
+    };
+    let note = |act| note(world.after(1), act, "what was deleted");
+    let noting = store.noting(note(Act::DeleteCollection));
+    // What is not deleted keeps its roles.
+    let refused = noting.delete_collection(&path(), Some(crate::Revision(-1)), world.now).await.unwrap();
+    assert_eq!(refused, Deleted::Changed);
+    assert_eq!(scopes(store).await.len(), 6);
+    assert_eq!(noting.delete_collection(&path(), None, world.now).await.unwrap(), Deleted::Done);
+    assert_eq!(scopes(store).await.len(), 4);
+    let mut ended: Vec<_> = noted(store)
+        .await
+        .into_iter()
+        .filter(|note| note.act == Act::RemoveRole)
+        .map(|note| (note.who, note.detail))
+        .collect();
+    ended.sort();
+    let told = |who, role| {
+        let detail = serde_json::json!({"principal": who, "role": role, "deleted": "what was deleted"});
+        ("user:ann".to_owned(), detail.to_string())
+    };
+    assert_eq!(ended, [told("user:ann", "Operator"), told("user:bob", "Reader")]);
+    drop(noting);
+    // The next one of that name begins without.
+    done(store.put_collection(write(&path().name)).await.unwrap());
+    world.restart().await;
+    let store = world.store();
+    assert_eq!(scopes(store).await.len(), 4);
+    assert_eq!(store.delete_group(&group, None, world.now).await.unwrap(), Deleted::Done);
+    let left = ["Owner /".to_owned(), format!("Owner /subscriptions/{}", group.subscription)];
+    assert_eq!(scopes(store).await, left);
+    assert_eq!(verify(store).await, Ok(3));
+}
+
+/// A role is given in what is there, and to a token that is.
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
+pub async fn roles_are_given_in_what_is_there(backend: &dyn Backend) {
+    let world = World::new(backend).await;
+    let store = world.store();
+    let group = GroupPath::from(&path());
+    let place = format!("/subscriptions/{}/resourceGroups/{}", group.subscription, group.name);
+    let gone = format!("{place}/providers/Microsoft.Scheduler/jobCollections/gone");
+    let ann = PrincipalId::user("ann");
+    for missing in [&gone, "/subscriptions/s/resourceGroups/gone"] {
+        let role = assignment(&world, &ann, Role::Reader, missing);
+        assert_eq!(store.assign(role.clone()).await.unwrap(), Added::NoScope(role.scope.clone()));
+        let added = store.add_token(token(&world, "t"), vec![role.clone()]).await.unwrap();
+        assert_eq!(added, Added::NoScope(role.scope));
+    }
+    assert_eq!((store.tokens().await.unwrap(), store.assignments().await.unwrap()), (vec![], vec![]));
+    for there in ["/", "/subscriptions/not-yet", &place] {
+        assert_eq!(store.assign(assignment(&world, &ann, Role::Reader, there)).await.unwrap(), Added::Done);
+    }
+    let record = token(&world, "t");
+    let role = assignment(&world, &PrincipalId::token(&record.id), Role::Reader, "/");
+    assert_eq!(store.assign(role.clone()).await.unwrap(), Added::NoToken);
+    store.add_token(record.clone(), vec![]).await.unwrap();
+    assert_eq!(store.assign(role.clone()).await.unwrap(), Added::Done);
+    store.revoke_token(&record.id, world.now).await.unwrap();
+    assert_eq!(store.assign(role).await.unwrap(), Added::NoToken);
+}
+
 /// A sign-in is found by its hash, and goes when it ends or was idle for long.
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on shall stop")]
 pub async fn sessions_begin_are_used_and_end(backend: &dyn Backend) {
@@ -148,6 +252,7 @@ async fn verify(store: &Arc<dyn Store>) -> Result<usize, Break> {
             }
         }
         walk.end(chain.last)?;
+        walk.beginning(chain.unmarked)?;
     }
     Ok(count)
 }
@@ -295,15 +400,26 @@ pub async fn old_notes_are_pruned_and_the_rest_is_a_chain(backend: &dyn Backend)
     for i in 0..6 {
         store.note(note(world.after(i), Act::SignIn, "")).await.unwrap();
     }
-    while store.prune_audit(world.after(4)).await.unwrap() {}
-    let left: Vec<Timestamp> = noted(store).await.iter().map(|note| note.at).collect();
-    assert_eq!(left, [world.after(5), world.after(4)]);
-    assert_eq!(verify(store).await, Ok(2));
-    while store.prune_audit(world.after(100)).await.unwrap() {}
-    assert_eq!(verify(store).await, Ok(0));
-    store.note(note(world.after(101), Act::SignIn, "")).await.unwrap();
+    let marks = async |now: i64| {
+        while store.prune_audit(world.after(now), world.after(now + 1)).await.unwrap() {}
+        let noted = noted(store).await;
+        noted.iter().map(|note| (note.at, note.act)).collect::<Vec<_>>()
+    };
+    let mark = |seconds: i64| (world.after(seconds), Act::PruneAudit);
+    let (fourth, fifth) = ((world.after(4), Act::SignIn), (world.after(5), Act::SignIn));
+    let left = marks(4).await;
+    assert!(left.len() == 3 && [fourth, fifth, mark(5)].iter().all(|one| left.contains(one)), "{left:?}");
+    assert_eq!(verify(store).await, Ok(3));
+    // However much is removed, the chain says so: it is never empty again.
+    assert_eq!(marks(100).await, [mark(101)]);
     assert_eq!(verify(store).await, Ok(1));
-    assert_eq!(store.audit_chains().await.unwrap()[0].last.serial, 7);
+    assert_eq!(marks(100).await, [mark(101)], "there is nothing to remove");
+    assert_eq!(marks(1000).await, [mark(1001)]);
+    assert_eq!(verify(store).await, Ok(1));
+    store.note(note(world.after(1002), Act::SignIn, "")).await.unwrap();
+    assert_eq!(verify(store).await, Ok(2));
+    let chain = store.audit_chains().await.unwrap()[0];
+    assert_eq!((chain.before.serial, chain.last.serial, chain.unmarked), (8, 10, 0));
 }
 
 /// A store that is seen by somebody lists what they see, and finds the rest by name.
@@ -399,7 +515,7 @@ macro_rules! register_by {
             audit(query: &AuditQuery, top: u32) -> Vec<Entry>;
             audit_chains() -> Vec<Chain>;
             audit_of(chain: i64, after: i64, top: u32) -> Vec<Entry>;
-            prune_audit(before: Timestamp) -> bool;
+            prune_audit(before: Timestamp, now: Timestamp) -> bool;
             token(id: &TokenId) -> Option<TokenRecord>;
             tokens() -> Vec<TokenRecord>;
             add_token(record: TokenRecord, roles: Vec<Assignment>) -> Added;

@@ -1,11 +1,11 @@
 //! Settlements: counters, retries, error actions, final states.
 
 use model::transition;
-use model::{Cause, Fate, JobState, Reason, Uuid};
+use model::{CatchUp, Cause, Definition, Fate, JobState, Overlap, Reason, Uuid};
 
 use super::Backend;
 use super::world::{RETRY, World, action, path};
-use crate::Settlement;
+use crate::{Attempted, Settlement};
 
 /// Counted, in the history, in the ledger; and a job without further occurrences is complete.
 pub async fn success_counts_and_completes(backend: &dyn Backend) {
@@ -188,7 +188,6 @@ pub async fn what_went_well_counts_beside_what_did_not(backend: &dyn Backend) {
     for (pair, claim) in told.chunks(2).zip(&begun) {
         let fails = claim.job.name == "both" && claim.execution.occurrence.number == 2;
         let expected = match claim.job.name.as_str() {
-            "gone" => Settlement::Nothing,
             _ if fails => Settlement::Again,
             _ if claim.execution.occurrence.number == 1 => Settlement::Done(Fate::RanLate),
             _ => Settlement::Done(Fate::Ran),
@@ -228,7 +227,7 @@ pub async fn a_settlement_tells_what_it_wrote(backend: &dyn Backend) {
     // bad, gone, good, hopeless
     let expected = [
         Settlement::Again,
-        Settlement::Nothing,
+        Settlement::Done(Fate::Faulted),
         Settlement::Done(Fate::Ran),
         Settlement::Done(Fate::Faulted),
     ];
@@ -240,4 +239,36 @@ pub async fn a_settlement_tells_what_it_wrote(backend: &dyn Backend) {
     let numbers = world.store().numbers();
     assert!(numbers.commits.read().counts.iter().sum::<u64>() > 0);
     assert_eq!(numbers.failed.get(), 0);
+}
+
+/// What was too late for its job is missed: nothing was called, so nothing counts, and a run that waits for it begins.
+pub async fn what_was_too_late_is_missed(backend: &dyn Backend) {
+    let mut world = World::new(backend).await;
+    let none = |definition: Definition| Definition { catch_up: CatchUp::None, ..definition };
+    world.put("once", none(world.once_in(0))).await;
+    world.put("queue", none(Definition { overlap: Overlap::Queue, ..world.minutely() })).await;
+    world.put("gone", none(world.minutely())).await;
+    let mut claims = world.claim(0).await;
+    assert_eq!(claims.len(), 3);
+    claims.sort_by(|one, other| one.job.name.cmp(&other.job.name));
+    assert!(claims.iter().all(|claim| claim.ticket.begin()));
+    world.pass(60);
+    assert!(world.claim(0).await.iter().all(|claim| claim.job.name == "gone"), "it waits for the one before");
+    world.store().delete_job(&path(), "gone", None, world.now).await.unwrap();
+    let too_late = claims.iter().map(|claim| Attempted { too_late: true, ..world.attempted(claim, false) });
+    let told = world.store().settle(too_late.collect()).await.unwrap();
+    assert_eq!(told, [Settlement::Done(Fate::Missed); 3]);
+    let missed: Vec<_> =
+        world.ledger().await.into_iter().filter(|entry| entry.fate == Fate::Missed).collect();
+    assert_eq!(missed.len(), 3);
+    for entry in missed {
+        assert_eq!((entry.reason, entry.started_at), (Some(Reason::TooLate), None));
+        assert_eq!((entry.occurrences, entry.ended_at), (1, world.now));
+    }
+    let once = world.job("once").await.job;
+    assert_eq!((once.state, once.counters), (JobState::Completed, model::Counters::default()));
+    let page = crate::Page { skip: 0, top: 10 };
+    let history = world.store().history(&path(), "once", &Default::default(), page).await.unwrap().unwrap();
+    assert!(history.is_empty(), "{history:?}");
+    assert_eq!(world.begin_one().await.job.name, "queue", "the next one may go");
 }

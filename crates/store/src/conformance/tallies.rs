@@ -119,7 +119,7 @@ pub async fn old_tallies_are_pruned(backend: &dyn Backend) {
     world.put("new", world.once_in(0)).await;
     world.run_one(true).await;
     assert_eq!(tallies(&world, 10 * 86_400, MINUTE).await.len(), 3);
-    let retention = Retention { before: world.after(-60 * 86_400), history_per_job: 100 };
+    let retention = Retention { now: world.now, before: world.after(-60 * 86_400), history_per_job: 100 };
     while world.store().prune(retention).await.unwrap() {}
     let left = tallies(&world, 10 * 86_400, MINUTE).await;
     assert_eq!(left.iter().map(|one| one.at).collect::<Vec<_>>(), [world.after(-7 * 86_400), world.now]);

@@ -238,7 +238,7 @@ impl<'b> World<'b> {
     pub fn attempted(&self, claim: &Claim, success: bool) -> Attempted {
         let outcome = Outcome { success, message: if success { "200" } else { "500" }.to_owned() };
         let attempt = Attempt { started_at: self.now, ended_at: self.now, outcome };
-        Attempted { id: claim.id, attempt: attempt.into(), ticket: claim.ticket.clone() }
+        Attempted { id: claim.id, attempt: attempt.into(), ticket: claim.ticket.clone(), too_late: false }
     }
 
     /// Settles one attempt.

@@ -303,6 +303,7 @@ pub(crate) const KINDS: &[Kind] = &[
             same("hash", Bytes),
             same("before_serial", Number),
             same("before_hash", Bytes),
+            same("unmarked_serial", Number),
         ],
         with: "",
     },

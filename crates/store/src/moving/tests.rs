@@ -19,6 +19,7 @@ const STAYS: &[(&str, &str)] = &[
     ("traces", "about the pages of the file"),
     ("moves", "the book of moves itself"),
     ("sessions", "people sign in again"),
+    ("clock_marks", "another store is served by another clock"),
     ("sqlite_sequence", "the counts go on as sequences"),
 ];
 

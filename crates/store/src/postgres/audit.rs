@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use access::audit::{Hash, Link};
+use access::audit::{Hash, Link, Removed};
 use access::{Act, Entry, Note, Verdict};
 use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
@@ -16,6 +16,7 @@ use super::fault::{Fault, Outcome};
 use super::sight::Columns;
 use super::work::Work;
 use crate::codec::ticks;
+use crate::register::note_as_kept;
 use crate::{AuditQuery, Chain};
 
 /// The most entries that one call removes.
@@ -54,8 +55,11 @@ pub(super) async fn insert(work: &Work<'_>, notes: &[Arc<Note>]) -> Outcome<()> 
             row.ok_or(Fault::Overtaken("there is no chain of the audit"))?
         }
     };
-    let chain: i64 = row.try_get(0)?;
-    let mut last = link(&row, 1)?;
+    append(work, row.try_get(0)?, link(&row, 1)?, notes).await
+}
+
+/// Writes notes at the end of a chain that is held on to.
+async fn append(work: &Work<'_>, chain: i64, mut last: Link, notes: &[Arc<Note>]) -> Outcome<()> {
     let mut links = Vec::with_capacity(notes.len());
     for note in notes {
         last = last.follow(chain, note);
@@ -173,10 +177,14 @@ fn read(row: &Row) -> Outcome<Entry> {
 
 /// See [`Register::audit_chains`](crate::Register::audit_chains).
 pub(super) async fn chains(work: &Work<'_>) -> Outcome<Vec<Chain>> {
-    let sql = "SELECT chain, serial, hash, before_serial, before_hash FROM audit_chains WHERE serial > 0 ORDER BY chain";
+    let sql = "SELECT chain, serial, hash, before_serial, before_hash, unmarked_serial FROM audit_chains WHERE serial > 0
+               ORDER BY chain";
     let rows = work.query(sql, &[]).await?;
     rows.iter()
-        .map(|row| Ok(Chain { number: row.try_get(0)?, last: link(row, 1)?, before: link(row, 3)? }))
+        .map(|row| {
+            let (last, before) = (link(row, 1)?, link(row, 3)?);
+            Ok(Chain { number: row.try_get(0)?, last, before, unmarked: row.try_get(5)? })
+        })
         .collect()
 }
 
@@ -189,7 +197,7 @@ pub(super) async fn of_chain(work: &Work<'_>, chain: i64, after: i64, top: u32) 
 
 /// See [`Register::prune_audit`](crate::Register::prune_audit). Only what stands at the beginning of a chain goes, so that
 /// the rest is a chain.
-pub(super) async fn prune(work: &Work<'_>, before: Timestamp) -> Outcome<bool> {
+pub(super) async fn prune(work: &Work<'_>, before: Timestamp, now: Timestamp) -> Outcome<bool> {
     // A few at a time, so that some are left for those who write; one that is written to has its turn next time.
     let chains = work
         .ids(
@@ -214,6 +222,10 @@ pub(super) async fn prune(work: &Work<'_>, before: Timestamp) -> Outcome<bool> {
             &[&chain, &last.serial, &&last.hash.0[..]],
         )
         .await?;
+        let end = work.query_opt("SELECT serial, hash FROM audit_chains WHERE chain = $1", &[&chain]).await?;
+        let end = end.ok_or(Fault::Overtaken("a chain of the audit is gone"))?;
+        let mark = note_as_kept(Removed { last, at: now, before }.note());
+        append(work, chain, link(&end, 0)?, &[Arc::new(mark)]).await?;
         more |= rows.len() as i64 == CHUNK;
     }
     Ok(more)

@@ -42,8 +42,8 @@ impl Register for PostgresStore {
         read!(&self.shared, work => audit::of_chain(&work, chain, after, top))
     }
 
-    async fn prune_audit(&self, before: Timestamp) -> Result<bool> {
-        change!(&self.shared, work => audit::prune(&work, before))
+    async fn prune_audit(&self, before: Timestamp, now: Timestamp) -> Result<bool> {
+        change!(&self.shared, work => audit::prune(&work, before, now))
     }
 
     async fn token(&self, id: &TokenId) -> Result<Option<TokenRecord>> {

@@ -265,7 +265,8 @@ pub(super) async fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> 
     Ok(())
 }
 
-/// Gives up all that is in flight of a job that is being deleted.
+/// Gives up what is in flight of a job that is being deleted. Calls that are under way end, and their executions stay until
+/// they are settled.
 pub(super) async fn abandon_all(
     work: &mut Work<'_>,
     row: &JobRow,
@@ -274,9 +275,11 @@ pub(super) async fn abandon_all(
 ) -> Outcome<()> {
     let mut gone = Vec::with_capacity(held.len());
     for held in held {
+        if held.is_begun(work) {
+            continue;
+        }
         gone.push(held.row.id);
-        let begun = held.is_begun(work);
-        let entry = decisions::abandon(held.row, begun, now);
+        let entry = decisions::abandon(&held.row, now);
         work.ledger.extend(entry.map(|entry| (row.collection_id, entry)));
     }
     executions::delete(work, &gone).await

@@ -19,7 +19,7 @@ use super::tickets::{self, AtHand, TakenBack};
 use super::work::Work;
 use super::{definitions, due, jobs, keys, settle, shards};
 use crate::codec::{open_definition, ticks};
-use crate::decisions::Soonest;
+use crate::decisions::{self, Soonest};
 use crate::lease::Lease;
 use crate::rows::JobRow;
 use crate::{Claim, Claimed, ClaimedJob, Error, ExecutionId};
@@ -140,7 +140,7 @@ impl Claiming<'_> {
     }
 
     /// Executions whose time has come: retries, error actions, what was asked for, what a lost node left behind.
-    async fn waiting(&mut self, work: &Work<'_>, reach: Reach<'_>) -> Outcome<()> {
+    async fn waiting(&mut self, work: &mut Work<'_>, reach: Reach<'_>) -> Outcome<()> {
         let ids = work
             .ids(
                 "SELECT id FROM executions
@@ -163,9 +163,14 @@ impl Claiming<'_> {
         let collections =
             definitions::documents(work, with_own.filter_map(|(held, _)| Some(of(held)?.collection_id)))
                 .await?;
-        let (mut claimed, mut aside) = (Vec::new(), Vec::new());
+        let (mut claimed, mut aside, mut gone) = (Vec::new(), Vec::new(), Vec::new());
         for (held, own) in &waiting {
             let (execution, Some(job)) = (&held.row, of(held)) else { continue };
+            if job.deleted {
+                work.ledger.push((job.collection_id, decisions::left_behind(execution, self.now)));
+                gone.push(execution.id);
+                continue;
+            }
             let claimed_job = match own {
                 Some(own) => own_job(work, &collections, job, own),
                 None => texts.with(work, job, |known| known.claimed.clone()),
@@ -189,6 +194,7 @@ impl Claiming<'_> {
         if !aside.is_empty() {
             work.execute("UPDATE executions SET wake_at = NULL WHERE id = ANY($1)", &[&aside]).await?;
         }
+        executions::delete(work, &gone).await?;
         Ok(())
     }
 

@@ -118,6 +118,12 @@ async fn lock(work: &Work<'_>, path: &GroupPath) -> Outcome<Option<StoredGroup>>
     row.as_ref().map(read).transpose()
 }
 
+/// Whether a group is there; if it is, it stays until we are done.
+pub(super) async fn hold(work: &Work<'_>, path: &GroupPath) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM resource_groups WHERE subscription_key = $1 AND name_key = $2 FOR SHARE";
+    Ok(work.query_opt(sql, &[&key(&path.subscription), &key(&path.name)]).await?.is_some())
+}
+
 /// Writes a group that is not there; `None` where it is after all.
 async fn insert(work: &Work<'_>, group: &Group) -> Outcome<Option<Revision>> {
     let revision = work.next_revision().await?;

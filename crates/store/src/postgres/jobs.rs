@@ -17,10 +17,11 @@ use crate::{Page, Revision, StoredCollection, StoredJob};
 /// The columns that [`read`] reads, from `jobs j JOIN collections c`.
 pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state, j.executions, j.failures, \
      j.faulted, j.last_execution, j.next_number, j.next_at, j.paused_at, j.last_faulted, j.generation, j.revision, \
-     j.history_total, c.revision, c.enabled, c.plan, c.resumed_at";
+     j.history_total, c.revision, c.enabled, c.plan, c.resumed_at, \
+     j.deleted_at IS NOT NULL";
 
 /// How many they are: where other columns begin.
-pub(super) const WIDTH: usize = 20;
+pub(super) const WIDTH: usize = 21;
 
 /// Which of them is the revision of the collection.
 const COLLECTION_REVISION: usize = 16;
@@ -53,6 +54,7 @@ pub(super) fn read(row: &Row) -> Outcome<JobRow> {
             plan: codec::plan(row.try_get(18)?, id)?,
             resumed_at: instant_or_none(row, 19)?,
         },
+        deleted: row.try_get(20)?,
     })
 }
 

@@ -37,6 +37,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/0006_executions.sql"), oldest: DUE },
     Migration { sql: include_str!("migrations/0007_small_tables.sql"), oldest: DUE },
     Migration { sql: include_str!("migrations/0008_living.sql"), oldest: DUE },
+    Migration { sql: include_str!("migrations/0009_clock.sql"), oldest: DUE },
 ];
 
 /// The first schema that says which programs may use it, and has a book of moves.

@@ -27,6 +27,7 @@ mod behalf;
 mod certificates;
 mod changes;
 mod claims;
+mod clock_marks;
 mod collections;
 mod columns;
 mod connection;
@@ -74,6 +75,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use access::Scope;
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
 use model::transition::Patience;
@@ -94,15 +96,15 @@ use self::tickets::Tickets;
 pub use self::trial::{LogPart, Meter, TrialGround};
 use self::work::{change, glance, noted, read};
 use crate::known::KnownJobs;
-use crate::register::Behalf;
+use crate::register::{Behalf, Made as _};
 use crate::seal::Sealer;
 use crate::sweeper::Sweeper;
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, ExpectedJob, FoundJobs,
-    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring, LedgerQuery, Node,
-    Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreClock, StoreNumbers,
-    StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery,
-    Tallied, Written,
+    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, Error, ExecutionId, ExpectedJob,
+    FoundJobs, GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, Key, KeyId, KeyUse, Keyring,
+    LedgerQuery, Node, Page, Result, Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store,
+    StoreClock, StoreNumbers, StoredCertificate, StoredCollection, StoredGroup, StoredHistory, StoredJob,
+    StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`PostgresStore`] is opened with.
@@ -353,7 +355,13 @@ impl Store for PostgresStore {
         expected: Option<Revision>,
         now: Timestamp,
     ) -> Result<Deleted> {
-        noted!(self, work => groups::delete(&mut work, path, expected, now))
+        noted!(self, work => async {
+            let deleted = groups::delete(&mut work, path, expected, now).await?;
+            if deleted.is_made() {
+                register::end_roles(&mut work, &Scope::Group(path.clone()), self.behalf.note.as_deref()).await?;
+            }
+            Outcome::Ok(deleted)
+        })
     }
 
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
@@ -379,7 +387,14 @@ impl Store for PostgresStore {
         expected: Option<Revision>,
         now: Timestamp,
     ) -> Result<Deleted> {
-        noted!(self, work => collections::delete(&mut work, path, expected, now))
+        noted!(self, work => async {
+            let deleted = collections::delete(&mut work, path, expected, now).await?;
+            if deleted.is_made() {
+                let scope = Scope::Collection(path.clone());
+                register::end_roles(&mut work, &scope, self.behalf.note.as_deref()).await?;
+            }
+            Outcome::Ok(deleted)
+        })
     }
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
@@ -539,6 +554,14 @@ impl Store for PostgresStore {
             maintained.await.map_err(|fault: Fault| fault.tell(&self.shared.address.place))?;
         }
         Ok(more.unwrap_or(false))
+    }
+
+    async fn clock_marks(&self) -> Result<Option<ClockMarks>> {
+        glance!(&self.shared, work => clock_marks::read(&work))
+    }
+
+    async fn mark_clock(&self, marks: ClockMarks) -> Result<()> {
+        change!(&self.shared, work => clock_marks::write(&work, &marks))
     }
 
     async fn check(&self) -> Result<()> {

@@ -249,7 +249,7 @@ async fn create(
         let (id, revision) =
             made.get(name.as_str()).copied().ok_or(Fault::Overtaken("a job was not written"))?;
         definitions.push((JobId(id), &write.definition));
-        stored.push(created(id, write, revision)?);
+        stored.push(created(id, write, revision, enabled)?);
         work.due(due_at(write));
     }
     let keyring = work.shared.sealer.keyring();

@@ -40,7 +40,7 @@ pub(super) async fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<
     more |= deleted_jobs(work).await?;
     more |= crowded_jobs(work, limit).await?;
     more |= tombstones(work, before).await?;
-    more |= tallies::prune(work).await?;
+    more |= tallies::prune(work, retention.now).await?;
     Ok(Some(more))
 }
 
@@ -149,6 +149,7 @@ async fn tombstones(work: &Work<'_>, before: i64) -> Outcome<bool> {
             "DELETE FROM jobs WHERE id = ANY(ARRAY(
                SELECT j.id FROM jobs j
                WHERE j.deleted_at IS NOT NULL AND j.deleted_at < $1 AND NOT j.sweep
+                 AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.job_id = j.id)
                  AND NOT EXISTS (SELECT 1 FROM ledger l CROSS JOIN retention r
                                  WHERE l.job_id = j.id AND (l.ended_at >= $1 OR l.serial > r.ledger_serial))
                ORDER BY j.deleted_at LIMIT $2))",

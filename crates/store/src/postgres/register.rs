@@ -1,14 +1,18 @@
 //! Tokens, roles and sign-ins.
 
-use access::{Assignment, Role, Scope, TokenId, TokenRecord};
+use std::sync::Arc;
+
+use access::{Assignment, Note, Role, Scope, TokenId, TokenRecord};
 use jiff::Timestamp;
 use tokio_postgres::Row;
 
+use super::collections::{self, Hold};
 use super::columns::{instant_of, instant_or_none, key, text};
 use super::fault::{Fault, Outcome};
+use super::groups;
 use super::work::Work;
 use crate::codec::ticks;
-use crate::register::{MOST_ASSIGNMENTS, MOST_TOKENS};
+use crate::register::{MOST_ASSIGNMENTS, MOST_TOKENS, note_of_end};
 use crate::{Added, Session};
 
 const TOKEN: &str = "id, hash, name, created_at, created_by, expires_at, used_at, revoked_at";
@@ -53,6 +57,8 @@ async fn count(work: &Work<'_>, table: &str) -> Outcome<u32> {
 
 /// See [`Register::add_token`](crate::Register::add_token).
 pub(super) async fn add_token(work: &Work<'_>, record: &TokenRecord, roles: &[Assignment]) -> Outcome<Added> {
+    // Before the tables, as a change that deletes a scope has it.
+    let missing = first_without_scope(work, roles).await?;
     let mut there = count(work, "tokens").await?;
     if there >= MOST_TOKENS {
         work.execute(
@@ -68,6 +74,9 @@ pub(super) async fn add_token(work: &Work<'_>, record: &TokenRecord, roles: &[As
     let assigned = count(work, "assignments").await?;
     if !roles.is_empty() && assigned as usize + roles.len() > MOST_ASSIGNMENTS as usize {
         return Ok(Added::Full(assigned));
+    }
+    if let Some(scope) = missing {
+        return Ok(Added::NoScope(scope));
     }
     let inserted = work
         .execute(
@@ -118,18 +127,18 @@ pub(super) async fn assignments(work: &Work<'_>) -> Outcome<Vec<Assignment>> {
     let sql = "SELECT principal, role, scope, created_at, created_by FROM assignments
                ORDER BY scope_key, principal, role";
     let rows = work.query(sql, &[]).await?;
-    rows.iter()
-        .map(|row| {
-            let texts: [&str; 3] = [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?];
-            Ok(Assignment {
-                principal: read("principal", texts[0].parse())?,
-                role: read("role", Role::named(texts[1]).ok_or_else(|| "it is no role".to_owned()))?,
-                scope: read("scope", texts[2].parse::<Scope>())?,
-                created_at: instant_of(row, 3)?,
-                created_by: row.try_get(4)?,
-            })
-        })
-        .collect()
+    rows.iter().map(read_assignment).collect()
+}
+
+fn read_assignment(row: &Row) -> Outcome<Assignment> {
+    let texts: [&str; 3] = [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?];
+    Ok(Assignment {
+        principal: read("principal", texts[0].parse())?,
+        role: read("role", Role::named(texts[1]).ok_or_else(|| "it is no role".to_owned()))?,
+        scope: read("scope", texts[2].parse::<Scope>())?,
+        created_at: instant_of(row, 3)?,
+        created_by: row.try_get(4)?,
+    })
 }
 
 fn read<T>(column: &str, value: Result<T, String>) -> Outcome<T> {
@@ -138,11 +147,54 @@ fn read<T>(column: &str, value: Result<T, String>) -> Outcome<T> {
 
 /// See [`Register::assign`](crate::Register::assign).
 pub(super) async fn assign(work: &Work<'_>, assignment: &Assignment) -> Outcome<Added> {
+    if let Some(id) = assignment.principal.as_str().strip_prefix("token:") {
+        let sql = "SELECT 1 FROM tokens WHERE id = $1 AND revoked_at IS NULL FOR SHARE";
+        if work.query_opt(sql, &[&id]).await?.is_none() {
+            return Ok(Added::NoToken);
+        }
+    }
+    // Before the table, as a change that deletes a scope has it.
+    if let Some(scope) = first_without_scope(work, std::slice::from_ref(assignment)).await? {
+        return Ok(Added::NoScope(scope));
+    }
     let there = count(work, "assignments").await?;
     if there >= MOST_ASSIGNMENTS {
         return Ok(Added::Full(there));
     }
     Ok(if insert(work, assignment).await? { Added::Done } else { Added::Already })
+}
+
+/// The first scope that is not there; the others are held on to.
+async fn first_without_scope(work: &Work<'_>, roles: &[Assignment]) -> Outcome<Option<Scope>> {
+    for role in roles {
+        let is_there = match &role.scope {
+            Scope::Root | Scope::Subscription(_) => true,
+            Scope::Group(path) => groups::hold(work, path).await?,
+            Scope::Collection(path) => collections::lock(work, path, Hold::Together).await?.is_some(),
+        };
+        if !is_there {
+            return Ok(Some(role.scope.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Ends the roles of a scope that was deleted, and of what was in it. Each is noted where the change is.
+pub(super) async fn end_roles(work: &mut Work<'_>, scope: &Scope, note: Option<&Note>) -> Outcome<()> {
+    let scope = key(&scope.to_string());
+    let rows = work
+        .query(
+            "DELETE FROM assignments WHERE scope_key = $1 OR starts_with(scope_key, $2)
+             RETURNING principal, role, scope, created_at, created_by",
+            &[&scope, &format!("{scope}/")],
+        )
+        .await?;
+    if let Some(note) = note {
+        for row in &rows {
+            work.notes.push(Arc::new(note_of_end(&read_assignment(row)?, note)));
+        }
+    }
+    Ok(())
 }
 
 async fn insert(work: &Work<'_>, assignment: &Assignment) -> Outcome<bool> {

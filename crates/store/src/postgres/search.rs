@@ -94,7 +94,7 @@ pub(super) async fn soonest_jobs(work: &Work<'_>, sight: Option<&str>, top: u32)
         // No index knows who sees what.
         let query = JobQuery { sort: JobSort::Next, state: Some(JobState::Enabled), ..JobQuery::default() };
         let mut jobs = find_jobs(work, &query, sight, Page { skip: 0, top }).await?.jobs;
-        jobs.retain(|stored| stored.job.next_at.is_some());
+        jobs.retain(|stored| stored.next_run().is_some());
         return Ok(jobs);
     }
     let ids = work
@@ -108,7 +108,7 @@ pub(super) async fn soonest_jobs(work: &Work<'_>, sight: Option<&str>, top: u32)
         )
         .await?;
     let mut jobs = load(work, &ids).await?;
-    jobs.retain(|stored| stored.job.next_at.is_some());
+    jobs.retain(|stored| stored.next_run().is_some());
     jobs.sort_by(|one, other| (one.job.next_at, &one.job.name).cmp(&(other.job.next_at, &other.job.name)));
     jobs.truncate(top as usize);
     Ok(jobs)

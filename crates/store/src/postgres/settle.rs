@@ -34,7 +34,7 @@ pub(super) async fn settle(work: &mut Work<'_>, attempts: &[Attempted]) -> Outco
     for (place, what) in work.shared.tickets.at_hand(attempts).into_iter().enumerate() {
         let attempted = &attempts[place];
         let is_ours = attempted.ticket.epoch() == Some(work.epoch);
-        match what.filter(|_| is_ours && attempted.attempt.outcome.success) {
+        match what.filter(|_| is_ours && attempted.attempt.outcome.success && !attempted.too_late) {
             Some(what) => told[place] = settlements.trust(work, attempted, &what),
             None => unsure.push(place),
         }
@@ -126,7 +126,6 @@ impl Settlements {
             let mine = mine.and_then(|(row, own)| Some((jobs.get(&row.job_id)?, row, own)));
             let Some((job, row, own)) = mine.filter(|_| self.decided.insert(id)) else {
                 if attempted.ticket.epoch() == Some(work.epoch) {
-                    // Its job was deleted, which the ledger knows already; or this was settled before.
                     tracing::debug!(execution = id, "an attempt is settled already");
                 } else {
                     tracing::warn!(
@@ -162,16 +161,15 @@ impl Settlements {
         let touched = self.jobs.entry(job).or_insert_with(new);
         touched.generation = touched.generation.filter(|other| *other == generation);
         touched.gain = touched.gain.and(gain);
-        touched.entries += 1;
-        let ended_at = history.ended_at;
-        work.history.push((job, history));
+        touched.entries += i64::from(history.is_some());
+        work.history.extend(history.map(|entry| (job, entry)));
         match then {
             Then::Again(next) => {
                 self.again.push((id, next));
                 Settlement::Again
             }
             Then::Done(entry) => {
-                touched.done_at = touched.done_at.max(Some(ended_at));
+                touched.done_at = touched.done_at.max(Some(entry.ended_at));
                 let fate = entry.fate;
                 work.ledger.push((collection, entry));
                 Settlement::Done(fate)
@@ -226,12 +224,14 @@ impl Settlements {
                 "UPDATE jobs j SET executions = j.executions + new.executions, failures = j.failures + new.failures, \
                  faulted = j.faulted + new.faulted, last_execution = GREATEST(j.last_execution, new.last), \
                  last_faulted = COALESCE(new.last_faulted, j.last_faulted), \
-                 history_total = j.history_total + new.entries
+                 history_total = j.history_total + new.entries,
+                 -- The history of a deleted job goes in the background, and so does what is added to it.
+                 sweep = j.sweep OR j.deleted_at IS NOT NULL
                  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
                              $7::boolean[], $8::bigint[])
                    AS new (id, generation, executions, failures, faulted, last, last_faulted, entries)
                  WHERE j.id = new.id AND j.generation = new.generation
-                 RETURNING j.id, j.state, j.next_at, j.last_faulted, j.history_total",
+                 RETURNING j.id, j.state, j.next_at, j.last_faulted, j.history_total, j.deleted_at IS NOT NULL",
                 &[
                     &ids,
                     &generations,
@@ -340,6 +340,12 @@ fn decide(
     let settings = &work.shared.settings;
     let default_retry = settings.plans.limits(job.collection.plan).default_retry;
     let (attempt, patience) = (&attempted.attempt, &settings.patience);
+    if attempted.too_late {
+        return Ok(decisions::too_late(row, attempt));
+    }
+    if job.deleted {
+        return Ok(decisions::settle_deleted(row, attempt, patience));
+    }
     match own {
         // What follows from an attempt does not depend on secrets: they stay sealed.
         Some(text) => {
@@ -360,6 +366,7 @@ struct Standing {
     next_at: Option<Timestamp>,
     last_faulted: bool,
     history_total: i64,
+    deleted: bool,
 }
 
 impl Standing {
@@ -371,11 +378,12 @@ impl Standing {
             next_at: instant_or_none(row, 2)?,
             last_faulted: row.try_get(3)?,
             history_total: row.try_get(4)?,
+            deleted: row.try_get(5)?,
         })
     }
 
     fn at_rest(&self, at: Timestamp) -> Option<Resting> {
-        Resting::of(self.id, self.state, self.next_at, self.last_faulted, at)
+        Resting::of(self.id, self.state, self.next_at, self.last_faulted, at).filter(|_| !self.deleted)
     }
 }
 

@@ -115,13 +115,13 @@ pub(super) async fn tallies(
 }
 
 /// Removes minutes that nobody asks for any more; whether there may be others.
-pub(super) async fn prune(work: &Work<'_>) -> Outcome<bool> {
-    // By the newest minute and not by the clock: a store that slept for a month loses nothing before it wakes up.
+pub(super) async fn prune(work: &Work<'_>, now: Timestamp) -> Outcome<bool> {
+    // By the newest minute and not only by the clock: a store that slept for a month loses nothing before it wakes up.
     let old = work
         .ids(
-            "SELECT DISTINCT minute FROM tallies WHERE minute < (SELECT max(minute) FROM tallies) - $1
+            "SELECT DISTINCT minute FROM tallies WHERE minute < least((SELECT max(minute) FROM tallies), $3) - $1
              ORDER BY minute LIMIT $2",
-            &[&KEPT, &CHUNK],
+            &[&KEPT, &CHUNK, &ticks(now).div_euclid(MINUTE)],
         )
         .await?;
     let Some(last) = old.last() else { return Ok(false) };

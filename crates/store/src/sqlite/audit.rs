@@ -1,6 +1,6 @@
 //! The audit: one chain, since there is one writer.
 
-use access::audit::{Hash, Link};
+use access::audit::{Hash, Link, Removed};
 use access::{Act, Entry, Note, Verdict};
 use jiff::Timestamp;
 use rusqlite::types::Value;
@@ -11,6 +11,7 @@ use super::fault::{Fault, Outcome};
 use super::sight::Columns;
 use super::writer::Work;
 use crate::codec::{key, ticks};
+use crate::register::note_as_kept;
 use crate::{AuditQuery, Chain};
 
 /// The chain of this store.
@@ -159,10 +160,13 @@ fn read(row: &Row<'_>) -> Outcome<Entry> {
 /// See [`Register::audit_chains`](crate::Register::audit_chains).
 pub(super) fn chains(db: &Connection) -> Outcome<Vec<Chain>> {
     let mut statement = db.prepare_cached(
-        "SELECT chain, serial, hash, before_serial, before_hash FROM audit_chains WHERE serial > 0 ORDER BY chain",
+        "SELECT chain, serial, hash, before_serial, before_hash, unmarked_serial FROM audit_chains WHERE serial > 0
+         ORDER BY chain",
     )?;
-    let rows = statement
-        .query_map([], |row| Ok(Chain { number: row.get(0)?, last: link(row, 1)?, before: link(row, 3)? }))?;
+    let rows = statement.query_map([], |row| {
+        let (last, before) = (link(row, 1)?, link(row, 3)?);
+        Ok(Chain { number: row.get(0)?, last, before, unmarked: row.get(5)? })
+    })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -181,7 +185,8 @@ pub(super) fn of_chain(db: &Connection, chain: i64, after: i64, top: u32) -> Out
 
 /// See [`Register::prune_audit`](crate::Register::prune_audit). Only what stands at the beginning goes, so that the rest
 /// is a chain.
-pub(super) fn prune(db: &Connection, before: Timestamp) -> Outcome<bool> {
+pub(super) fn prune(work: &mut Work<'_>, before: Timestamp, now: Timestamp) -> Outcome<bool> {
+    let db = work.db;
     let oldest: Vec<(Link, i64)> = db
         .prepare_cached("SELECT serial, hash, at FROM audit WHERE chain = ?1 ORDER BY serial LIMIT ?2")?
         .query_map(params![CHAIN, CHUNK], |row| Ok((link(row, 0)?, row.get(2)?)))?
@@ -193,5 +198,6 @@ pub(super) fn prune(db: &Connection, before: Timestamp) -> Outcome<bool> {
         .execute(params![CHAIN, last.serial])?;
     db.prepare_cached("UPDATE audit_chains SET before_serial = ?2, before_hash = ?3 WHERE chain = ?1")?
         .execute(params![CHAIN, last.serial, last.hash.0])?;
+    insert(work, &note_as_kept(Removed { last: *last, at: now, before }.note()))?;
     Ok(old.len() as i64 == CHUNK)
 }

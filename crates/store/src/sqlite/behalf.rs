@@ -38,8 +38,8 @@ impl Register for SqliteStore {
         self.readers.run(move |db, _| audit::of_chain(db, chain, after, top)).await
     }
 
-    async fn prune_audit(&self, before: Timestamp) -> Result<bool> {
-        self.writer.run(move |work| audit::prune(work.db, before)).await
+    async fn prune_audit(&self, before: Timestamp, now: Timestamp) -> Result<bool> {
+        self.writer.run(move |work| audit::prune(work, before, now)).await
     }
 
     async fn token(&self, id: &TokenId) -> Result<Option<TokenRecord>> {

@@ -96,7 +96,7 @@ fn create(work: &mut Work<'_>, collection: i64, write: &JobWrite) -> Outcome<Wri
     db.prepare_cached("UPDATE collections SET jobs = jobs + 1 WHERE id = ?1")?
         .execute(params![collection])?;
     work.ring |= due_at.is_some();
-    Ok(Written::Done(created(id, write, revision)?))
+    Ok(Written::Done(created(id, write, revision, enabled)?))
 }
 
 fn update(
@@ -282,12 +282,15 @@ pub(super) fn delete(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcom
     Ok(())
 }
 
-/// Gives up all that is in flight of a job that is being deleted.
+/// Gives up what is in flight of a job that is being deleted. Calls that are under way end, and their executions stay until
+/// they are settled.
 pub(super) fn abandon_all(work: &mut Work<'_>, row: JobRow, now: Timestamp) -> Outcome<()> {
     for execution in executions::of_job(work.db, row.id)? {
         let id = execution.id;
-        let begun = !work.tickets.take_back(id);
-        match decisions::abandon(execution, begun, now) {
+        if !work.tickets.take_back(id) {
+            continue;
+        }
+        match decisions::abandon(&execution, now) {
             Some(entry) => give_up(work, &row, id, &entry)?,
             None => executions::delete(work, id)?,
         }

@@ -13,7 +13,7 @@ use super::tickets::Tickets;
 use super::writer::{Shared, Work};
 use super::{definitions, executions, history, jobs, ledger};
 use crate::codec::{Coded, instant, open_definition, ticks};
-use crate::decisions::Soonest;
+use crate::decisions::{self, Soonest};
 use crate::rows::{ExecutionRow, JobRow};
 use crate::{Claim, Claimed, ClaimedJob, ExecutionId};
 
@@ -28,7 +28,7 @@ pub(super) fn claim_due(
         executions::set_free(work, id)?;
     }
     let mut claims = Vec::new();
-    claim_waiting(work, until, most, &mut claims)?;
+    claim_waiting(work, now, until, most, &mut claims)?;
 
     // A job that is due may bring no execution, so jobs are counted too: one claim takes a bounded time even when a
     // million jobs were missed.
@@ -63,7 +63,13 @@ pub(super) fn unheard(claimed: Claimed, shared: &Shared) {
 }
 
 /// Executions whose time has come: retries, error actions, what was asked for, what a crash left behind.
-fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mut Vec<Claim>) -> Outcome<()> {
+fn claim_waiting(
+    work: &mut Work<'_>,
+    now: Timestamp,
+    until: Timestamp,
+    most: usize,
+    claims: &mut Vec<Claim>,
+) -> Outcome<()> {
     let mut waiting = Vec::new();
     {
         let mut statement = work.db.prepare_cached(&format!(
@@ -85,6 +91,12 @@ fn claim_waiting(work: &mut Work<'_>, until: Timestamp, most: usize, claims: &mu
     let keyring = work.sealer.keyring();
     for (job, execution, own) in waiting {
         let id = execution.id;
+        if job.deleted {
+            let entry = decisions::left_behind(&execution, now);
+            ledger::insert(work, &[(job.collection_id, entry)])?;
+            executions::delete(work, id)?;
+            continue;
+        }
         let claimed_job = match own {
             None => {
                 definitions::load(work.known, work.db, work.sealer, &job).map(|known| known.claimed.clone())

@@ -355,7 +355,7 @@ mod tests {
         }
         world.store().delete_job(&path(), "c", None, world.now).await.unwrap();
         // The first two rounds are too old, and of the four that are left one is too many.
-        let retention = Retention { before: world.after(-240), history_per_job: 3 };
+        let retention = Retention { now: world.now, before: world.after(-240), history_per_job: 3 };
         while world.store().prune(retention).await.unwrap() {}
         for name in ["a", "b"] {
             let (history, ledger) = told(&world, name, Vec::new()).await;

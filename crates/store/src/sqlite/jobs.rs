@@ -14,10 +14,11 @@ use crate::{Page, StoredJob};
 /// The columns that [`read`] reads, from `jobs j JOIN collections c`.
 pub(super) const COLUMNS: &str = "j.id, j.collection_id, j.name, j.seed, j.state, j.executions, j.failures, \
      j.faulted, j.last_execution, j.next_number, j.next_at, j.paused_at, j.last_faulted, j.generation, j.revision, \
-     j.history_total, c.revision, c.enabled, c.plan, c.resumed_at";
+     j.history_total, c.revision, c.enabled, c.plan, c.resumed_at, \
+     j.deleted_at IS NOT NULL";
 
 /// How many they are: where other columns begin.
-pub(super) const WIDTH: usize = 20;
+pub(super) const WIDTH: usize = 21;
 
 /// Reads [`COLUMNS`] from the beginning of a row.
 pub(super) fn read(row: &Row<'_>) -> Outcome<JobRow> {
@@ -48,6 +49,7 @@ pub(super) fn read(row: &Row<'_>) -> Outcome<JobRow> {
             plan: codec::plan(plan, id)?,
             resumed_at: instant_or_none(row, 19)?,
         },
+        deleted: row.get(20)?,
     })
 }
 
@@ -72,11 +74,10 @@ pub(super) fn living(db: &Connection, collection: i64) -> Outcome<u64> {
     Ok(statement.query_row(states, |row| row.get(0))?)
 }
 
-/// A living job by its number.
+/// Returns a job by its number, also one that is deleted.
 pub(super) fn by_id(db: &Connection, id: i64) -> Outcome<Option<JobRow>> {
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM jobs j JOIN collections c ON c.id = j.collection_id \
-         WHERE j.id = ?1 AND j.deleted_at IS NULL"
+        "SELECT {COLUMNS} FROM jobs j JOIN collections c ON c.id = j.collection_id WHERE j.id = ?1"
     ))?;
     let mut rows = statement.query(params![id])?;
     rows.next()?.map(read).transpose()

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_copies.sql"),
     include_str!("migrations/0010_names.sql"),
     include_str!("migrations/0011_witness.sql"),
+    include_str!("migrations/0012_clock.sql"),
 ];
 
 /// "PUNC": marks the file as ours.

@@ -26,6 +26,7 @@ mod certificates;
 mod changes;
 mod checkpoints;
 mod claims;
+mod clock_marks;
 mod collections;
 mod columns;
 mod connection;
@@ -75,6 +76,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::Scope;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::transition::{self, Patience};
@@ -88,10 +90,10 @@ use self::writer::{Shared, Writer};
 use crate::register::{Behalf, Made};
 use crate::seal::{Key, KeyId, Keyring, Sealer};
 use crate::{
-    Attempted, Bell, Census, Claimed, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs, GroupWrite,
-    HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result, Retention,
-    Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate, StoredCollection,
-    StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
+    Attempted, Bell, Census, Claimed, ClockMarks, CollectionWrite, Deleted, Error, ExecutionId, FoundJobs,
+    GroupWrite, HistoryQuery, JobQuery, JobStates, JobWrite, KeyUse, LedgerQuery, Node, Page, Result,
+    Retention, Revision, Settlement, SkippedSoFar, Snapshot, Store, StoreNumbers, StoredCertificate,
+    StoredCollection, StoredGroup, StoredHistory, StoredJob, StoredLedger, TagQuery, Tallied, Written,
 };
 
 /// What a [`SqliteStore`] is opened with.
@@ -209,6 +211,23 @@ impl SqliteStore {
         };
         self.writer.run(noted).await
     }
+
+    /// Deletes a part of the tree together with the roles that were given for it.
+    async fn delete(
+        &self,
+        scope: Scope,
+        delete: impl FnOnce(&mut writer::Work<'_>) -> Outcome<Deleted> + Send + 'static,
+    ) -> Result<Deleted> {
+        let note = self.behalf.note.clone();
+        self.change(move |work| {
+            let deleted = delete(work)?;
+            if deleted.is_made() {
+                register::end_roles(work, &scope, note.as_deref())?;
+            }
+            Ok(deleted)
+        })
+        .await
+    }
 }
 
 #[async_trait]
@@ -255,7 +274,8 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Deleted> {
         let path = path.clone();
-        self.change(move |work| groups::delete(work, &path, expected, now)).await
+        let scope = Scope::Group(path.clone());
+        self.delete(scope, move |work| groups::delete(work, &path, expected, now)).await
     }
 
     async fn collection(&self, path: &CollectionPath) -> Result<Option<StoredCollection>> {
@@ -289,7 +309,8 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Deleted> {
         let path = path.clone();
-        self.change(move |work| collections::delete(work, &path, expected, now)).await
+        let scope = Scope::Collection(path.clone());
+        self.delete(scope, move |work| collections::delete(work, &path, expected, now)).await
     }
 
     async fn job(&self, collection: &CollectionPath, name: &str) -> Result<Option<StoredJob>> {
@@ -368,7 +389,7 @@ impl Store for SqliteStore {
     async fn add_execution(&self, execution: Execution) -> Result<()> {
         self.change(move |work| {
             let id = execution.job.0;
-            if jobs::by_id(work.db, id)?.is_some() {
+            if jobs::by_id(work.db, id)?.is_some_and(|job| !job.deleted) {
                 let new = executions::New { execution, ahead: false, claimed: false };
                 executions::insert(work, std::iter::once(&new))?;
                 work.ring = true;
@@ -424,6 +445,14 @@ impl Store for SqliteStore {
 
     async fn prune(&self, retention: Retention) -> Result<bool> {
         self.writer.run(move |work| prune::prune(work, retention)).await
+    }
+
+    async fn clock_marks(&self) -> Result<Option<ClockMarks>> {
+        self.readers.run(|db, _| clock_marks::read(db)).await
+    }
+
+    async fn mark_clock(&self, marks: ClockMarks) -> Result<()> {
+        self.writer.run(move |work| clock_marks::write(work.db, &marks)).await
     }
 
     async fn check(&self) -> Result<()> {

@@ -37,7 +37,7 @@ pub(super) fn prune(work: &mut Work<'_>, retention: Retention) -> Outcome<bool> 
     let mut more = old_history(work, before)?;
     more |= old_ledger(work, before)?;
     more |= ended_jobs(work, before, retention.before)?;
-    more |= tallies::prune(db)?;
+    more |= tallies::prune(db, retention.now)?;
     more |= deleted_jobs(work)?;
     more |= crowded_jobs(work, i64::from(retention.history_per_job))?;
     deleted_collections(work)?;
@@ -166,7 +166,8 @@ fn remove_tombstones(work: &mut Work<'_>, jobs: BTreeSet<i64>) -> Outcome<()> {
     let spoken_of: HashSet<i64> = unfiled.map(|entry| entry.job).collect();
     let mut statement = work.db.prepare_cached(
         "DELETE FROM jobs WHERE id = ?1 AND deleted_at IS NOT NULL AND sweep = 0
-         AND NOT EXISTS (SELECT 1 FROM ledger_filed WHERE job_id = ?1)",
+         AND NOT EXISTS (SELECT 1 FROM ledger_filed WHERE job_id = ?1)
+         AND NOT EXISTS (SELECT 1 FROM executions WHERE job_id = ?1)",
     )?;
     for job in jobs.into_iter().filter(|job| !spoken_of.contains(job)) {
         let removed = statement.execute(params![job])?;

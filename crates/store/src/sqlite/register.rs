@@ -1,13 +1,15 @@
 //! Tokens, roles and sign-ins.
 
-use access::{Assignment, Role, Scope, TokenId, TokenRecord};
+use access::{Assignment, Note, Role, Scope, TokenId, TokenRecord};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use super::columns::{instant_of, instant_or_none};
 use super::fault::{Fault, Outcome};
+use super::writer::Work;
+use super::{audit, collections, groups};
 use crate::codec::{key, ticks};
-use crate::register::{MOST_ASSIGNMENTS, MOST_TOKENS};
+use crate::register::{MOST_ASSIGNMENTS, MOST_TOKENS, note_of_end};
 use crate::{Added, Session};
 
 const TOKEN: &str = "id, hash, name, created_at, created_by, expires_at, used_at, revoked_at";
@@ -64,6 +66,9 @@ pub(super) fn add_token(db: &Connection, record: &TokenRecord, roles: &[Assignme
     if !roles.is_empty() && assigned as usize + roles.len() > MOST_ASSIGNMENTS as usize {
         return Ok(Added::Full(assigned));
     }
+    if let Some(role) = first_without_scope(db, roles)? {
+        return Ok(Added::NoScope(role.scope.clone()));
+    }
     let inserted = db
         .prepare_cached(&format!(
             "INSERT INTO tokens ({TOKEN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING"
@@ -112,7 +117,10 @@ pub(super) fn assignments(db: &Connection) -> Outcome<Vec<Assignment>> {
         "SELECT principal, role, scope, created_at, created_by FROM assignments
          ORDER BY scope_key, principal, role",
     )?;
-    let mut rows = statement.query([])?;
+    read_assignments(statement.query([])?)
+}
+
+fn read_assignments(mut rows: Rows<'_>) -> Outcome<Vec<Assignment>> {
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let texts: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
@@ -137,7 +145,47 @@ pub(super) fn assign(db: &Connection, assignment: &Assignment) -> Outcome<Added>
     if there >= MOST_ASSIGNMENTS {
         return Ok(Added::Full(there));
     }
+    if first_without_scope(db, std::slice::from_ref(assignment))?.is_some() {
+        return Ok(Added::NoScope(assignment.scope.clone()));
+    }
+    if let Some(id) = assignment.principal.as_str().strip_prefix("token:") {
+        let mut statement = db.prepare_cached("SELECT 1 FROM tokens WHERE id = ?1 AND revoked_at IS NULL")?;
+        if !statement.exists(params![id])? {
+            return Ok(Added::NoToken);
+        }
+    }
     Ok(if insert(db, assignment)? { Added::Done } else { Added::Already })
+}
+
+/// The first role whose scope is not there.
+fn first_without_scope<'r>(db: &Connection, roles: &'r [Assignment]) -> Outcome<Option<&'r Assignment>> {
+    for role in roles {
+        let is_there = match &role.scope {
+            Scope::Root | Scope::Subscription(_) => true,
+            Scope::Group(path) => groups::group(db, path)?.is_some(),
+            Scope::Collection(path) => collections::find(db, path)?.is_some(),
+        };
+        if !is_there {
+            return Ok(Some(role));
+        }
+    }
+    Ok(None)
+}
+
+/// Ends the roles of a scope that was deleted, and of what was in it. Each is noted where the change is.
+pub(super) fn end_roles(work: &mut Work<'_>, scope: &Scope, note: Option<&Note>) -> Outcome<()> {
+    let scope = key(&scope.to_string());
+    let mut statement = work.db.prepare_cached(
+        "DELETE FROM assignments WHERE scope_key = ?1 OR substr(scope_key, 1, length(?2)) = ?2
+         RETURNING principal, role, scope, created_at, created_by",
+    )?;
+    let ended = read_assignments(statement.query(params![scope, format!("{scope}/")])?)?;
+    for role in ended {
+        if let Some(note) = note {
+            audit::insert(work, &note_of_end(&role, note))?;
+        }
+    }
+    Ok(())
 }
 
 fn insert(db: &Connection, assignment: &Assignment) -> Outcome<bool> {

@@ -61,7 +61,7 @@ pub(super) fn soonest_jobs(
         // No index knows who sees what.
         let query = JobQuery { sort: JobSort::Next, state: Some(JobState::Enabled), ..JobQuery::default() };
         let mut jobs = find_jobs(db, shared, &query, sight, Page { skip: 0, top })?.jobs;
-        jobs.retain(|stored| stored.job.next_at.is_some());
+        jobs.retain(|stored| stored.next_run().is_some());
         return Ok(jobs);
     }
     // Each is the low end of an index; executions that are claimed ahead are as many as are due in a few seconds.
@@ -77,7 +77,7 @@ pub(super) fn soonest_jobs(
     let ids: Vec<i64> =
         statement.query_map(params![top], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let mut jobs = load(db, shared, &ids)?;
-    jobs.retain(|stored| stored.job.next_at.is_some());
+    jobs.retain(|stored| stored.next_run().is_some());
     jobs.sort_by(|one, other| (one.job.next_at, &one.job.name).cmp(&(other.job.next_at, &other.job.name)));
     jobs.truncate(top as usize);
     Ok(jobs)

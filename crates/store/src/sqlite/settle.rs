@@ -59,7 +59,7 @@ impl Settlement {
         if !self.decided.insert(id) {
             return Ok(Told::Nothing);
         }
-        // Where there is none, its job was deleted, which the ledger knows already; or this was settled before.
+        // Where there is none, this was settled before.
         let Some(execution) = work.at_hand.execution(work.db, id)? else { return Ok(Told::Nothing) };
         let Touched { row: job, done_at } = match self.jobs.entry(execution.job_id) {
             btree_map::Entry::Occupied(touched) => touched.into_mut(),
@@ -71,15 +71,19 @@ impl Settlement {
             }
         };
         let attempt = &attempted.attempt;
-        let Settled { history: entry, then, gain } = if attempt.outcome.success {
+        let Settled { history: entry, then, gain } = if attempted.too_late {
+            decisions::too_late(&execution, attempt)
+        } else if attempt.outcome.success {
             // What follows from success stands in no definition.
             decisions::succeed(&execution.execution(), attempt, &work.settings.patience)
         } else {
             fail(work, job, &execution, attempt)?
         };
         job.add(execution.generation, gain);
-        job.history_total += 1;
-        self.history.push(history::New { job: job.id, total: job.history_total, entry });
+        if let Some(entry) = entry {
+            job.history_total += 1;
+            self.history.push(history::New { job: job.id, total: job.history_total, entry });
+        }
         Ok(match then {
             Then::Again(next) => {
                 self.again.push((id, next));
@@ -115,6 +119,9 @@ impl Settlement {
 /// What follows from an attempt that failed.
 fn fail(work: &mut Work<'_>, job: &JobRow, execution: &ExecutionRow, attempt: &Attempt) -> Outcome<Settled> {
     let patience = &work.settings.patience;
+    if job.deleted {
+        return Ok(decisions::settle_deleted(execution, attempt, patience));
+    }
     let default_retry = work.settings.plans.limits(job.collection.plan).default_retry;
     if let Some(text) = executions::own_definition(work.db, execution.id)? {
         // What follows does not depend on secrets: they stay sealed.
@@ -132,6 +139,11 @@ fn fail(work: &mut Work<'_>, job: &JobRow, execution: &ExecutionRow, attempt: &A
 fn bring_up_to_date(work: &mut Work<'_>, jobs: impl Iterator<Item = Touched>) -> Outcome<()> {
     let (mut going_on, mut ended) = (Vec::new(), Vec::new());
     for Touched { row: mut job, done_at } in jobs {
+        if job.deleted {
+            // Its history goes in the background, and so does what was added to it.
+            work.db.prepare_cached("UPDATE jobs SET sweep = 1 WHERE id = ?1")?.execute(params![job.id])?;
+            continue;
+        }
         job.counters.last_execution = job.counters.last_execution.map(ticks).map(instant);
         match done_at {
             Some(done_at) if is_at_rest(work, &mut job, done_at)? => ended.push((job, done_at)),

@@ -100,14 +100,14 @@ pub(super) fn tallies(
 }
 
 /// Removes minutes that nobody asks for any more; whether there may be others.
-pub(super) fn prune(db: &Connection) -> Outcome<bool> {
-    // By the newest minute and not by the clock: a store that slept for a month loses nothing before it wakes up.
+pub(super) fn prune(db: &Connection, now: Timestamp) -> Outcome<bool> {
+    // By the newest minute and not only by the clock: a store that slept for a month loses nothing before it wakes up.
     let old: Vec<i64> = db
         .prepare_cached(
-            "SELECT minute FROM tallies WHERE minute < (SELECT max(minute) FROM tallies) - ?1
+            "SELECT minute FROM tallies WHERE minute < min((SELECT max(minute) FROM tallies), ?3) - ?1
              ORDER BY minute LIMIT ?2",
         )?
-        .query_map(params![KEPT, CHUNK], |row| row.get(0))?
+        .query_map(params![KEPT, CHUNK, ticks(now).div_euclid(MINUTE)], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let Some(last) = old.last() else { return Ok(false) };
     db.prepare_cached("DELETE FROM tallies WHERE minute <= ?1")?.execute(params![last])?;

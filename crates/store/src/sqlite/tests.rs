@@ -362,7 +362,7 @@ async fn pruning_takes_small_bites() {
         })
         .await
         .unwrap();
-    let retention = Retention { before: world.after(1), history_per_job: 1000 };
+    let retention = Retention { now: world.now, before: world.after(1), history_per_job: 1000 };
     let mut bites = 0;
     while store.prune(retention).await.unwrap() {
         bites += 1;

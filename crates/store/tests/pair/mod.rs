@@ -182,6 +182,14 @@ impl Store for Pair {
         self.api.prune(retention).await
     }
 
+    async fn clock_marks(&self) -> Result<Option<ClockMarks>> {
+        self.api.clock_marks().await
+    }
+
+    async fn mark_clock(&self, marks: ClockMarks) -> Result<()> {
+        self.engine.mark_clock(marks).await
+    }
+
     async fn check(&self) -> Result<()> {
         self.api.check().await
     }

@@ -142,6 +142,10 @@ fn queue_message(reader: &mut Reader, given: Given<'_>) -> Option<StorageQueueMe
     let queue = reader.required_text(&object, QUEUE_NAME, "the name of a queue");
     let sas_token = reader.required_secret(&object, SAS_TOKEN, "a shared access signature, a text");
     let message = reader.optional_text(&object, MESSAGE, MESSAGE_ALLOWED);
+    if message.is_none() {
+        // It may be empty, but the documents do not let it be left out.
+        reader.required(&object, MESSAGE, MESSAGE_ALLOWED);
+    }
     let delivery = reader.member(&object, DELIVERY).and_then(|given| {
         let words = QueueDelivery::ALL.map(|delivery| (delivery.name(), delivery));
         reader.choice(&given, &words, "envelope, raw or base64")

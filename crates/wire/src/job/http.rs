@@ -15,13 +15,13 @@ const AUTHENTICATION: Names = &["authentication"];
 const OF_REQUEST: &[Names] = &[URI, METHOD, HEADERS, BODY, AUTHENTICATION];
 
 const URIS: &str = "an absolute URI such as https://example.org/path, with http or https and a host";
-const METHODS: &str = "the name of an HTTP method, such as GET or POST";
+const METHODS: &str = "the name of an HTTP method, such as GET or POST; not CONNECT, which asks for a tunnel";
 
 pub(super) fn request(reader: &mut Reader, given: Given<'_>) -> Option<HttpRequest> {
     let allowed = "an object such as {\"uri\": \"https://example.org/\", \"method\": \"GET\"}";
     let request = reader.object_of_secrets(given, OF_REQUEST, allowed)?;
     let uri = checked_text(reader, &request, URI, is_http_uri, URIS);
-    let method = checked_text(reader, &request, METHOD, is_token, METHODS);
+    let method = checked_text(reader, &request, METHOD, is_method, METHODS);
     let headers = reader.member(&request, HEADERS).map(|given| headers(reader, given));
     let body = reader.optional_text(&request, BODY, "a text; JSON is written into it as a text");
     let authentication =
@@ -207,6 +207,11 @@ fn signing_secrets(reader: &mut Reader, object: &Object<'_>) -> Option<Vec<Secre
         return None;
     }
     secrets.into_iter().collect()
+}
+
+/// A method that a call can have.
+fn is_method(text: &str) -> bool {
+    is_token(text) && !text.eq_ignore_ascii_case("CONNECT")
 }
 
 /// A method or a header's name: RFC 9110, section 5.6.2.

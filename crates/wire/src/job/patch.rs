@@ -17,7 +17,7 @@ use super::http::SIGNING_SECRETS;
 use super::{JobRequest, read, write};
 use crate::members::{self, Names, is_named};
 use crate::merge::{self, Merge};
-use crate::recurrence::{CRON, DOCUMENT, FREQUENCY, INTERVAL, OF_SCHEDULE, PROPERTIES, SCHEDULE, STATUS};
+use crate::recurrence::{CRON, DOCUMENT, FREQUENCY, INTERVAL, OF_SCHEDULE, SCHEDULE};
 
 /// A job after a PATCH.
 #[derive(Debug, Clone)]
@@ -30,10 +30,10 @@ pub struct Patched {
 
 /// Reads the body of a PATCH that came at a moment, for a job that is stored so; or says all that is wrong with it.
 pub fn patch(stored: &Definition, state: JobState, body: &Value, now: Timestamp) -> Result<Patched, Faults> {
-    let Value::Object(changes) = body else {
+    if !body.is_object() {
         let allowed = "an object such as {\"properties\": {\"state\": \"Disabled\"}}";
         return Err(Fault::new(DOCUMENT, members::shown(body), allowed).into());
-    };
+    }
     let mut whole = write::document(stored, state);
     let mut without_secrets = whole.clone();
     remove_secrets(&mut without_secrets);
@@ -42,7 +42,6 @@ pub fn patch(stored: &Definition, state: JobState, body: &Value, now: Timestamp)
     }
     let reading = read::reading(&whole);
     let mut others = reading.misdirected(&whole, &without_secrets, &stored.action);
-    others.extend(status_fault(changes));
 
     // The same times in other words, such as `Minute` for `minute`, are the same times.
     let times = |rule: &Rule| (rule.start_time(), rule.recurrence().cloned());
@@ -61,18 +60,6 @@ pub fn patch(stored: &Definition, state: JobState, body: &Value, now: Timestamp)
             Err(Faults::check(others).err().unwrap_or_else(|| Fault::missing(DOCUMENT, "a job").into()))
         }
     }
-}
-
-/// A PUT may carry the status that its client once read; a PATCH that carries one wants to set it, and nobody can.
-fn status_fault(changes: &Map<String, Value>) -> Option<Fault> {
-    let member = |object: &Map<String, Value>, names: Names| {
-        let mut found = object.iter().filter(|(name, value)| is_named(name, names) && !value.is_null());
-        found.next().map(|(name, value)| (name.clone(), value.clone()))
-    };
-    let (properties, value) = member(changes, PROPERTIES)?;
-    let (status, value) = member(value.as_object()?, STATUS)?;
-    let allowed = "no status: it is for the scheduler to say";
-    Some(Fault::new(format!("{properties}.{status}"), members::shown(&value), allowed))
 }
 
 /// What is special about jobs.

@@ -27,7 +27,7 @@ pub(super) fn reading(document: &Value) -> Reading {
     let allowed = "an object such as {\"properties\": {\"action\": {…}}}";
     let properties = reader
         .object(Given::root(document, ""), JOB, allowed)
-        .and_then(|job| reader.required(&job, PROPERTIES, "an object such as {\"action\": {…}}"))
+        .and_then(|job| reader.required(&job, PROPERTIES, of_properties(document)))
         .and_then(|given| reader.object(given, OF_PROPERTIES, "an object such as {\"action\": {…}}"));
     let Some(properties) = properties else {
         return Reading {
@@ -50,6 +50,16 @@ pub(super) fn reading(document: &Value) -> Reading {
         overlap: reader.member(&properties, OVERLAP).and_then(|given| overlap(&mut reader, &given)),
         capital_occurrence: writes_capital_occurrence(&properties),
         reader,
+    }
+}
+
+/// What is allowed as the properties of a job. The documents show jobs whose members stand at the top.
+fn of_properties(document: &Value) -> &'static str {
+    let is_at_top = OF_PROPERTIES.iter().any(|names| members(document, names).next().is_some());
+    if is_at_top {
+        "an object into which action, startTime, recurrence and state are put, as in {\"properties\": {\"action\": {…}}}"
+    } else {
+        "an object such as {\"action\": {…}}"
     }
 }
 

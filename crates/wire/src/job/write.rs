@@ -234,7 +234,9 @@ fn queue_message(message: &StorageQueueMessage, view: View) -> Value {
     written.put("storageAccount", message.account.as_str());
     written.put("queueName", message.queue.as_str());
     written.put_secret(view, "sasToken", &message.sas_token);
-    written.put_some("message", message.message.as_deref());
+    // A job may have been stored before a message was required.
+    let none = (view == View::Whole).then_some("");
+    written.put_some("message", message.message.as_deref().or(none));
     written.put_some("delivery", message.delivery.map(QueueDelivery::name));
     written.into()
 }

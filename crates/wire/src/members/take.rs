@@ -159,6 +159,37 @@ impl Reader {
         Some(texts)
     }
 
+    /// The tags of a resource, within the limits of Azure's resource manager.
+    pub(crate) fn tags(&mut self, given: Given<'_>) -> Option<Vec<(String, String)>> {
+        const MOST: usize = 50;
+        const LONGEST_NAME: usize = 512;
+        const LONGEST_VALUE: usize = 256;
+        let fault = given.value.as_object().and_then(|tags| {
+            let too_long = |(name, value): (&String, &Value)| {
+                let name = name.chars().count();
+                let value = value.as_str().map_or(0, |text| text.chars().count());
+                if name == 0 || name > LONGEST_NAME {
+                    return Some(format!("a tag whose name has {name} characters"));
+                }
+                (value > LONGEST_VALUE).then(|| format!("a tag whose value has {value} characters"))
+            };
+            if tags.len() > MOST {
+                Some(format!("{} tags", tags.len()))
+            } else {
+                tags.iter().find_map(too_long)
+            }
+        });
+        if let Some(shown) = fault {
+            let allowed = format!(
+                "at most {MOST} tags, with names of 1 to {LONGEST_NAME} and values of at most {LONGEST_VALUE} characters"
+            );
+            // What is too long is not repeated.
+            self.refuse_unseen(&given, &shown, &allowed);
+            return None;
+        }
+        self.texts(given, "an object of texts")
+    }
+
     /// An object whose members have names that are not ours.
     pub(crate) fn open_object<'a>(&mut self, given: Given<'a>, allowed: &str) -> Option<Object<'a>> {
         let Value::Object(members) = given.value else {

@@ -335,7 +335,7 @@ impl Yard {
                         .to_owned(),
                 };
                 let attempt = Attempt { started_at: due, ended_at: due, outcome };
-                Attempted { id: claim.id, attempt: attempt.into(), ticket: claim.ticket.clone() }
+                Attempted { id: claim.id, attempt: attempt.into(), ticket: claim.ticket.clone(), too_late: false }
             });
             store.settle(attempts.collect()).await?;
         }

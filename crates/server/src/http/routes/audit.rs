@@ -89,43 +89,68 @@ pub(super) async fn verify(app: &App, call: &Call) -> Answered {
     let mut chains = Vec::new();
     let mut is_whole = true;
     for mut chain in app.store.audit_chains().await? {
-        let (mut entries, mut broken) = walk(app, &chain).await?;
+        let mut walked = walk(app, &chain).await?;
         // Retention may have taken away what we stood on.
         let now = app.store.audit_chains().await?.into_iter().find(|now| now.number == chain.number);
-        if let Some(now) = now.filter(|now| broken.is_some() && now.before != chain.before) {
+        if let Some(now) = now.filter(|now| walked.broken.is_some() && now.before != chain.before) {
             chain = now;
-            (entries, broken) = walk(app, &chain).await?;
+            walked = walk(app, &chain).await?;
         }
-        is_whole &= broken.is_none();
+        is_whole &= walked.broken.is_none();
         chains.push(json!({
             "chain": chain.number,
-            "entries": entries,
+            "entries": walked.entries,
             "first": chain.before.serial + 1,
             "last": chain.last.serial,
             "hash": chain.last.hash.to_string(),
-            "broken": broken,
+            "removed": walked.removed,
+            "broken": walked.broken,
         }));
     }
     Ok(Answer::json(200, json!({"whole": is_whole, "chains": chains})))
 }
 
-/// How many entries of a chain are as they were written, and what is wrong with the next.
-async fn walk(app: &App, chain: &Chain) -> Result<(u64, Option<String>), Problem> {
+/// What a walk along a chain has found.
+struct Walked {
+    /// How many entries are as they were written.
+    entries: u64,
+    /// What retention has removed before them, and when, as JSON; null where nothing is missing.
+    removed: Value,
+    /// What is wrong with the next.
+    broken: Option<String>,
+}
+
+async fn walk(app: &App, chain: &Chain) -> Result<Walked, Problem> {
     let mut walk = Walk::from(chain.number, chain.before);
-    let mut count = 0;
+    let mut entries = 0;
     while walk.last().serial < chain.last.serial {
-        let mut entries = app.store.audit_of(chain.number, walk.last().serial, STRIDE).await?;
+        let mut next = app.store.audit_of(chain.number, walk.last().serial, STRIDE).await?;
         // What is written meanwhile is left for the next walk.
-        entries.retain(|entry| entry.serial <= chain.last.serial);
-        if entries.is_empty() {
+        next.retain(|entry| entry.serial <= chain.last.serial);
+        if next.is_empty() {
             break;
         }
-        for entry in &entries {
+        for entry in &next {
             if let Err(broken) = walk.step(entry) {
-                return Ok((count, Some(broken.to_string())));
+                return Ok(Walked { entries, removed: Value::Null, broken: Some(broken.to_string()) });
             }
-            count += 1;
+            entries += 1;
         }
     }
-    Ok((count, walk.end(chain.last).err().map(|broken| broken.to_string())))
+    let found = walk.end(chain.last).and_then(|_| walk.beginning(chain.unmarked));
+    let (removed, broken) = match found {
+        Err(broken) => (Value::Null, Some(broken.to_string())),
+        Ok(_) if chain.before.serial == 0 => (Value::Null, None),
+        // Versions before left no marks.
+        Ok(None) => (json!({"last": chain.before.serial}), None),
+        Ok(Some(removed)) => (
+            json!({
+                "last": removed.last.serial,
+                "at": date_time::write(removed.at),
+                "before": date_time::write(removed.before),
+            }),
+            None,
+        ),
+    };
+    Ok(Walked { entries, removed, broken })
 }

@@ -11,9 +11,9 @@ use axum::http::HeaderName;
 use engine::{Begun, Word};
 use model::Attempt;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::preview::job_of;
 use super::search::collection_of;
@@ -23,11 +23,14 @@ use crate::http::answer::Answer;
 use crate::http::stream::{self, Chunks};
 use crate::live::Change;
 use crate::problem::Problem;
+use crate::shares::Taken;
 
 /// How often it is said that the stream still lives: proxies close what is silent for long.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often the number of attempts under way is looked at.
 const PULSE: Duration = Duration::from_secs(1);
+/// How often it is looked whether the caller may still hear what is told.
+const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) async fn events(app: &App, call: &Call) -> Answered {
     call.query.only(&["job", "collection"])?;
@@ -46,9 +49,13 @@ pub(super) async fn events(app: &App, call: &Call) -> Answered {
         }
         (None, None) => Scope(None, sight),
     };
-    let place = app.live.watch();
-    let place = place.ok_or_else(|| {
-        Problem::busy("Too many are watching already; close another stream, or try again later.")
+    let place = app.live.watch(app.caller_name()).map_err(|taken| match taken {
+        Taken::All => {
+            Problem::busy("Too many are watching already; close another stream, or try again later.")
+        }
+        Taken::Share(mine) => Problem::too_many_at_once(format!(
+            "You watch {mine} streams already, which is your share of those that this server has. Close one to open another."
+        )),
     })?;
     // Proxies would gather what is to be seen at once.
     let answer = Answer::stream("text/event-stream", watch(app, call, scope, place));
@@ -71,6 +78,15 @@ impl Scope {
             && self.is_seen(&id)
     }
 
+    /// Whether the caller sees nothing of it any more.
+    fn is_empty(&self) -> bool {
+        match (&self.0, &self.1) {
+            (_, Sight::All) => false,
+            (None, Sight::Within(scopes)) => scopes.is_empty(),
+            (Some(id), _) => !self.is_seen(id),
+        }
+    }
+
     /// Whether whoever asks sees a resource.
     fn is_seen(&self, id: &str) -> bool {
         self.1 == Sight::All || access::Scope::of_id(id).is_some_and(|at| self.1.covers(&at))
@@ -79,6 +95,26 @@ impl Scope {
 
 fn is_within(id: &str, scope: &str) -> bool {
     id.strip_prefix(scope).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What there is to tell.
+enum News {
+    Attempt(Result<Word, RecvError>),
+    Change(Result<Change, RecvError>),
+    Pulse,
+}
+
+/// Waits for what comes first, and prefers nothing.
+async fn next(
+    attempts: &mut broadcast::Receiver<Word>,
+    changes: &mut broadcast::Receiver<Change>,
+    pulse: &mut Interval,
+) -> News {
+    tokio::select! {
+        word = attempts.recv() => News::Attempt(word),
+        change = changes.recv() => News::Change(change),
+        _ = pulse.tick() => News::Pulse,
+    }
 }
 
 fn watch(app: &App, call: &Call, mut scope: Scope, place: impl Send + 'static) -> Chunks {
@@ -95,38 +131,55 @@ fn watch(app: &App, call: &Call, mut scope: Scope, place: impl Send + 'static) -
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             ticks
         };
-        let (mut pulse, mut heartbeat) = (every(PULSE), every(HEARTBEAT));
+        let (mut pulse, mut look, mut heartbeat) = (every(PULSE), every(LOOK), every(HEARTBEAT));
         let mut running = None;
+        let mut permissions = app.guard.changes();
+        permissions.mark_changed();
         loop {
             let word = tokio::select! {
+                // In this order: nothing is told to a caller that may not hear it any more.
+                biased;
                 () = stopped.cancelled() => return,
                 () = send.closed() => return,
-                word = attempts.recv() => match word {
-                    Ok(Word::Begun(begun)) => scope.wants(&begun).then(|| written("attempt", &attempt(&begun, None))),
-                    Ok(Word::Ended(begun, ended, _)) => {
+                _ = permissions.changed() => {
+                    match app.guard.look(&app.store, &headers, app.clock.now()).await {
+                        Ok(caller) => scope.1 = caller.grants.sight(),
+                        Err(problem) if problem.status == 401 => return,
+                        // The store does not answer: so nothing was changed either.
+                        Err(_) => {}
+                    }
+                    if scope.is_empty() {
+                        return;
+                    }
+                    None
+                }
+                // Changes by other nodes, and ends of tokens and sign-ins, are no news here.
+                _ = look.tick() => {
+                    permissions.mark_changed();
+                    None
+                }
+                _ = heartbeat.tick() => Some(": still here\n\n".to_owned()),
+                news = next(&mut attempts, &mut changes, &mut pulse) => match news {
+                    News::Attempt(Ok(Word::Begun(begun))) => {
+                        scope.wants(&begun).then(|| written("attempt", &attempt(&begun, None)))
+                    }
+                    News::Attempt(Ok(Word::Ended(begun, ended, _))) => {
                         scope.wants(&begun).then(|| written("attempt", &attempt(&begun, Some(&ended))))
                     }
-                    Err(RecvError::Lagged(lost)) => Some(lagged(lost)),
-                    Err(RecvError::Closed) => return,
-                },
-                change = changes.recv() => match change {
-                    Ok(change) => scope.concerns(&change).then(|| {
+                    News::Change(Ok(change)) => scope.concerns(&change).then(|| {
                         written("change", &json!({"id": change.id, "kind": change.kind.name()}))
                     }),
-                    Err(RecvError::Lagged(lost)) => Some(lagged(lost)),
-                    Err(RecvError::Closed) => return,
+                    News::Attempt(Err(RecvError::Lagged(lost))) | News::Change(Err(RecvError::Lagged(lost))) => {
+                        Some(lagged(lost))
+                    }
+                    News::Attempt(Err(RecvError::Closed)) | News::Change(Err(RecvError::Closed)) => return,
+                    // How much is under way is told to those who see all of it.
+                    News::Pulse if scope.1 == Sight::All => {
+                        let now = live.watched.under_way.count();
+                        (running.replace(now) != Some(now)).then(|| written("pulse", &json!({"running": now})))
+                    }
+                    News::Pulse => None,
                 },
-                // How much is under way is told to those who see all of it.
-                _ = pulse.tick(), if scope.1 == Sight::All => {
-                    let now = live.watched.under_way.count();
-                    (running.replace(now) != Some(now)).then(|| written("pulse", &json!({"running": now})))
-                }
-                _ = heartbeat.tick() => {
-                    // Whoever may not any more is told nothing more; whoever may more is told more.
-                    let Ok(caller) = app.guard.look(&app.store, &headers, app.clock.now()).await else { return };
-                    scope.1 = caller.grants.sight();
-                    Some(": still here\n\n".to_owned())
-                }
             };
             let Some(word) = word else { continue };
             if !stream::send(&send, Ok(Bytes::from(word))).await {

@@ -56,9 +56,14 @@ fn answer(status: u16, stored: &StoredGroup) -> Answer {
 pub(super) async fn resources(app: &App, call: &Call, subscription: &str, group: Option<&str>) -> Answered {
     let filter = filter(call, ResourceFilter::read)?;
     let (top, skip) = page(call, LARGEST_PAGE, LARGEST_PAGE)?;
-    let mut found = app.collections(subscription, group, Page { skip, top: top as u32 + 1 }).await?;
-    if !filter.includes_collections() {
-        found.clear();
-    }
+    let whole = Page { skip, top: top as u32 + 1 };
+    let found = if filter == ResourceFilter::default() {
+        app.collections(subscription, group, whole).await?
+    } else {
+        let all = Page { skip: 0, top: u32::MAX };
+        let mut found = app.collections(subscription, group.or(filter.group.as_deref()), all).await?;
+        found.retain(|stored| filter.lets_through(&stored.collection));
+        found.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(whole.top as usize).collect()
+    };
     Ok(list(call, found, top, skip, |stored| wire::surroundings::resource(&stored.collection)))
 }

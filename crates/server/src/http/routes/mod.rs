@@ -16,6 +16,7 @@ mod search;
 mod session;
 mod settings;
 mod surroundings;
+mod waiting;
 
 use access::Act;
 use axum::http::{HeaderName, Method, header};
@@ -26,8 +27,8 @@ use wire::list::{HistoryFilter, JobFilter};
 
 use super::Call;
 use super::answer::{Answer, compact};
-use super::resource::Resource;
-use crate::app::{App, etag};
+use super::resource::{Resource, Versions};
+use crate::app::{App, Mode, etag};
 use crate::metrics::Form;
 use crate::problem::Problem;
 use crate::{metrics, openapi};
@@ -40,6 +41,9 @@ const EXECUTION_TAG: HeaderName = HeaderName::from_static("x-punctual-execution-
 /// Says of when a backup is.
 const BACKUP_INSTANT: HeaderName = HeaderName::from_static("x-punctual-backup-instant");
 
+/// Asks for a change to be judged and not made: an extension.
+const DRY_RUN: &str = "dryRun";
+
 type Answered = Result<Answer, Problem>;
 
 /// The most and the usual entries of a page.
@@ -48,13 +52,19 @@ const HISTORY_PAGE: u64 = 500;
 const COLLECTIONS_PAGE: u64 = 1000;
 
 pub(super) async fn answer(app: &App, call: &Call) -> Answered {
+    // Azure ignored what it did not know; a change that was only to be tried must not be made.
+    let is_tried = call.method == Method::PATCH && matches!(call.resource, Resource::Job(..));
+    let takes_it = is_tried || call.resource.versions() == Versions::None || call.method == Method::GET;
+    if !takes_it && let Some(given) = call.query.get(DRY_RUN) {
+        return Err(Problem::refused_parameter(DRY_RUN, given, "with PATCH of a job only"));
+    }
     match &call.resource {
         Resource::Collections { subscription, group } => {
             collections(app, call, subscription, group.as_deref()).await
         }
         Resource::Collection(path) => collection(app, call, path).await,
         Resource::Switch(path, on) => {
-            app.switch_collection(path, *on).await?;
+            app.switch_collection(path, *on, &call.preconditions()).await?;
             Ok(Answer::empty(200))
         }
         Resource::Jobs(path) if call.method == Method::POST => {
@@ -63,7 +73,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Jobs(path) => jobs(app, call, path).await,
         Resource::Job(path, name) => job(app, call, path, name).await,
         Resource::Run(path, name) => {
-            let tag = app.run_job(path, name).await?;
+            let tag = app.run_job(path, name, &call.preconditions()).await?;
             if let (Some(traces), Some(call)) = (&app.traces, &call.trace) {
                 traces.note_run(call, tag);
             }
@@ -94,6 +104,7 @@ pub(super) async fn answer(app: &App, call: &Call) -> Answered {
         Resource::Import => deployments::import(app, call).await,
         Resource::Export => deployments::export(app, call).await,
         Resource::Nodes => nodes::nodes(app, call).await,
+        Resource::Waiting => waiting::waiting(app, call).await,
         Resource::Backup => {
             call.query.only(&[])?;
             app.note(Act::Backup, "", &serde_json::Value::Null).await?;
@@ -170,7 +181,7 @@ async fn jobs(app: &App, call: &Call, path: &CollectionPath) -> Answered {
     let filter = filter(call, JobFilter::read)?;
     let (top, skip) = page(call, JOBS_PAGE, JOBS_PAGE)?;
     let found = app.jobs(path, filter.state, Page { skip, top: top as u32 + 1 }).await?;
-    Ok(list(call, found, top, skip, |stored| wire::job::write(&stored.collection, &stored.job, call.dialect)))
+    Ok(list(call, found, top, skip, |stored| job_body(call, stored)))
 }
 
 async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
@@ -184,8 +195,11 @@ async fn job(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answe
         Method::PUT => put_job(app, call, path, name).await,
         Method::PATCH => {
             let body = call.json(app.job_bytes.saturating_mul(super::ROOM))?;
-            let written = app.patch_job(path, name, &body, &preconditions).await?;
-            note_job(app, call, path, name);
+            let mode = if call.query.flag(DRY_RUN)? { Mode::DryRun } else { Mode::Write };
+            let written = app.patch_job(path, name, &body, &preconditions, mode).await?;
+            if mode == Mode::Write {
+                note_job(app, call, path, name);
+            }
             Ok(job_answer(call, 200, &written.stored).ignoring(&written.ignored))
         }
         _ => {
@@ -214,7 +228,19 @@ fn note_job(app: &App, call: &Call, path: &CollectionPath, name: &str) {
 }
 
 fn job_answer(call: &Call, status: u16, stored: &StoredJob) -> Answer {
-    tagged(status, wire::job::write(&stored.collection, &stored.job, call.dialect), stored.revision)
+    tagged(status, job_body(call, stored), stored.revision)
+}
+
+/// A job as the API answers it. While its collection is off it has no next run: what the old service answered then is in no
+/// recording, and an instant at which nothing happens would be a false answer.
+fn job_body(call: &Call, stored: &StoredJob) -> serde_json::Value {
+    let mut body = wire::job::write(&stored.collection, &stored.job, call.dialect);
+    if !stored.collection_enabled
+        && let Some(status) = body["properties"].get_mut("status").and_then(|status| status.as_object_mut())
+    {
+        status.shift_remove("nextExecutionTime");
+    }
+    body
 }
 
 async fn history(app: &App, call: &Call, path: &CollectionPath, name: &str) -> Answered {
@@ -277,7 +303,9 @@ fn whole(entries: Vec<serde_json::Value>) -> Answer {
 
 /// What a `$filter` says; without one, everything.
 fn filter<F: Default>(call: &Call, read: fn(&str) -> Result<F, recurrence::Faults>) -> Result<F, Problem> {
-    call.query.get("$filter").map_or_else(|| Ok(F::default()), |text| read(text).map_err(Problem::faulty))
+    // The Azure CLI sends an empty one with every list.
+    let given = call.query.get("$filter").filter(|text| !text.trim().is_empty());
+    given.map_or_else(|| Ok(F::default()), |text| read(text).map_err(Problem::faulty))
 }
 
 /// `$top` and `$skip`.

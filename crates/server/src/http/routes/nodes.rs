@@ -1,6 +1,6 @@
 //! Who shares the store, and whether this one can do its work.
 
-use engine::Ailing;
+use engine::{Ailing, ClockTrouble};
 use serde_json::{Value, json};
 use store::Node;
 
@@ -53,6 +53,16 @@ pub(super) fn health(app: &App) -> Answered {
     )))
 }
 
+/// What is wrong though the server is ready: it takes no server out of service, because no other one would do better.
+pub(super) fn warnings(app: &App) -> Vec<Value> {
+    let trouble = app.live.watched.clock.trouble();
+    let warning = |trouble: ClockTrouble| {
+        let (ClockTrouble::Behind { by } | ClockTrouble::Ahead { by, .. }) = trouble;
+        json!({"code": trouble.code(), "message": trouble.sentence(), "seconds": by.as_secs()})
+    };
+    trouble.map(warning).into_iter().collect()
+}
+
 pub(super) async fn ready(app: &App) -> Answered {
     if app.live.is_stopping() {
         return Err(Problem::busy(
@@ -67,12 +77,18 @@ pub(super) async fn ready(app: &App) -> Answered {
         other => other.into(),
     })?;
     // Whoever asks from anywhere is told no more than that.
+    let warnings = warnings(app);
     if !app.caller.sees_all() {
-        return Ok(Answer::json(200, json!({"status": "ready"})));
+        let mut answer = json!({"status": "ready"});
+        if !warnings.is_empty() {
+            answer["warnings"] = warnings.iter().map(|warning| warning["code"].clone()).collect();
+        }
+        return Ok(Answer::json(200, answer));
     }
     let census = app.store.census().await?;
     let mut answer = json!({
         "status": "ready",
+        "warnings": warnings,
         "jobCollections": census.collections,
         "jobs": census.jobs,
         "executions": census.executions,

@@ -16,8 +16,11 @@ use crate::problem::Problem;
 pub(super) async fn rules(app: &App, call: &Call) -> Answered {
     call.query.only(&[])?;
     let rules = app.rules_seen().await?;
-    let rules: Vec<Value> = rules.iter().map(|rule| write(app, rule)).collect();
-    Ok(Answer::json(200, json!({"value": rules})))
+    let mut written = Vec::with_capacity(rules.len());
+    for rule in &rules {
+        written.push(written_rule(app, rule).await?);
+    }
+    Ok(Answer::json(200, json!({"value": written})))
 }
 
 pub(super) async fn rule(app: &App, call: &Call, name: &str) -> Answered {
@@ -30,25 +33,35 @@ pub(super) async fn rule(app: &App, call: &Call, name: &str) -> Answered {
         }
         Method::PUT => {
             let (rule, ignored) = read(name, &call.json(LARGEST_BODY)?).map_err(Problem::faulty)?;
+            preconditions.check_members(&ignored)?;
             let (rule, is_new) = app.put_rule(&rule, &preconditions).await?;
-            Ok(answer(app, if is_new { 201 } else { 200 }, &rule).ignoring(&ignored))
+            Ok(answer(app, if is_new { 201 } else { 200 }, &rule).await?.ignoring(&ignored))
         }
         _ => {
             let rule = app.rule(name).await?;
             match rule.revision.filter(|revision| preconditions.is_known(*revision)) {
                 Some(revision) => Ok(Answer::empty(304).with(header::ETAG, etag(revision))),
-                None => Ok(answer(app, 200, &rule)),
+                None => answer(app, 200, &rule).await,
             }
         }
     }
 }
 
-fn answer(app: &App, status: u16, rule: &Rule) -> Answer {
-    let body = write(app, rule);
-    match rule.revision {
+async fn answer(app: &App, status: u16, rule: &Rule) -> Answered {
+    let body = written_rule(app, rule).await?;
+    Ok(match rule.revision {
         Some(revision) => tagged(status, body, revision),
         None => Answer::json(status, body),
+    })
+}
+
+/// A rule as it is answered; one that watches no job says so.
+async fn written_rule(app: &App, rule: &Rule) -> Result<Value, Problem> {
+    let mut written = write(app, rule);
+    if app.watches_nothing(&rule.notification.scope).await? {
+        written["watchesNothing"] = true.into();
     }
+    Ok(written)
 }
 
 /// A rule, as far as whoever asks may read it.

@@ -73,6 +73,7 @@ pub(super) async fn overview(app: &App, call: &Call) -> Answered {
             "next": overview.next.iter().map(next).collect::<Vec<_>>(),
             "notRun": overview.not_run.iter().map(ledger::entry).collect::<Vec<_>>(),
             "off": {"jobs": overview.off.entries.len(), "more": overview.off.more},
+            "warnings": super::nodes::warnings(app),
         }),
     ))
 }
@@ -82,6 +83,6 @@ fn next(stored: &StoredJob) -> Value {
         "id": wire::path::job_id(&stored.collection, &stored.job.name),
         "collection": stored.collection.name,
         "job": stored.job.name,
-        "at": stored.job.next_at.map(date_time::write),
+        "at": stored.next_run().map(date_time::write),
     })
 }

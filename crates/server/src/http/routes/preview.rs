@@ -1,6 +1,7 @@
 //! When jobs would run, and when they run next.
 
 use model::{CollectionPath, Occurrence};
+use serde_json::json;
 
 use super::{Answered, Call};
 use crate::app::App;
@@ -28,9 +29,12 @@ pub(super) async fn upcoming(app: &App, call: &Call) -> Answered {
     let count = count(call)?;
     let (path, name) = job_of(call, "job")?
         .ok_or_else(|| Problem::bad_request(format!("job: missing; allowed: {JOB_ID}.")))?;
-    let (zone, occurrences) = app.upcoming(&path, &name, count).await?;
+    let (stored, occurrences) = app.upcoming(&path, &name, count).await?;
+    let zone = stored.job.rule.zone();
     let written = wire::preview::occurrences(&zone, occurrences.iter().map(|Occurrence { at, .. }| *at));
-    Ok(Answer::json(200, serde_json::json!({"timeZone": zone.name(), "occurrences": written})))
+    let status = wire::summary::standing(stored.collection_enabled, &stored.job);
+    let body = json!({"timeZone": zone.name(), "occurrences": written, "status": status});
+    Ok(Answer::json(200, body))
 }
 
 fn count(call: &Call) -> Result<usize, Problem> {

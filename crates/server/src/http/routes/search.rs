@@ -29,7 +29,7 @@ pub(super) async fn search(app: &App, call: &Call) -> Answered {
         app.check_subscription(subscription).await?;
     }
     let lines = found.jobs.iter().map(|stored| {
-        let mut line = wire::summary::write(&stored.collection, &stored.job);
+        let mut line = wire::summary::write(&stored.collection, stored.collection_enabled, &stored.job);
         line["revision"] = stored.revision.0.into();
         line
     });

@@ -41,7 +41,8 @@ async fn sign_in(app: &App, call: &Call) -> Answered {
     let token = body["token"].as_str().map(str::trim).filter(|token| !token.is_empty());
     let token = token.ok_or_else(|| Problem::bad_request("token: missing; allowed: a token, as text."))?;
     let now = app.clock.now();
-    match app.guard.sign_in(&app.store, &call.headers, token, now).await {
+    let times = (now, app.live.watched.clock.retention_now(now));
+    match app.guard.sign_in(&app.store, &call.headers, token, times).await {
         Ok((caller, cookie)) => {
             let app = App { caller: Caller { from: app.caller.from.clone(), ..caller }, ..app.clone() };
             app.note(Act::SignIn, "", &Value::Null).await?;
@@ -89,7 +90,9 @@ pub(super) async fn referred(app: &App, call: &Call) -> Answered {
     let signed_in = match code {
         Ok(code) => {
             let proof = (given("state").unwrap_or_default(), code);
-            app.guard.take_back(&app.store, &call.headers, proof, &back(call), app.clock.now()).await
+            let now = app.clock.now();
+            let times = (now, app.live.watched.clock.retention_now(now));
+            app.guard.take_back(&app.store, &call.headers, proof, &back(call), times).await
         }
         Err(unsigned) => Err(unsigned),
     };

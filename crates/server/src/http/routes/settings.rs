@@ -59,7 +59,8 @@ pub(super) async fn settings(app: &App, call: &Call) -> Answered {
             "maxAnswerHeaders": http.max_answer_headers,
             "maxAnswerHeaderLines": http.max_answer_header_lines,
         },
-        "retention": {"keep": time(retention.keep), "historyPerJob": retention.history_per_job},
+        "retention": {"keep": time(retention.keep), "historyPerJob": retention.history_per_job,
+            "believeClockAfter": time(retention.believe_clock_after)},
         "limits": {
             "job": limits.job,
             "uri": limits.uri,

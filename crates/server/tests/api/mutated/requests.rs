@@ -48,6 +48,7 @@ fn path() -> impl Strategy<Value = String> {
         "/api/preview",
         "/api/upcoming",
         "/api/nodes",
+        "/api/waiting",
         "/api",
         "/healthz",
         "",

@@ -186,3 +186,23 @@ fn the_examples_of_the_demo_run_without_a_token() {
     process.wait().expect("waited for");
     done(&output);
 }
+
+#[test]
+fn an_address_with_a_password_in_it_is_refused_and_not_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for address in [
+        "http://ann:s3cret-word@127.0.0.1:1",
+        "https://s3cret-word@127.0.0.1:1/x",
+        "ann:s3cret-word@127.0.0.1",
+    ] {
+        for (environment, arguments) in [
+            (vec![], vec!["job", "list", "--server", address]),
+            (vec![("PUNCTUAL_SERVER", address)], vec!["job", "list"]),
+        ] {
+            let output = punctual(folder.path(), &environment, &arguments);
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success() && told.contains("a token in PUNCTUAL_TOKEN"), "{told}");
+            assert!(!told.contains("s3cret"), "{told}");
+        }
+    }
+}

@@ -211,3 +211,46 @@ fn what_is_wrong_with_a_database_is_told_with_what_helps() {
         &["to make tables in the schema", "to insert in the table", "GRANT"],
     );
 }
+
+/// Every job that cannot be read as it is stored is named, with the reason.
+#[test]
+fn jobs_that_cannot_be_read_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path(), &[]);
+    let url = format!("http://{}", server.address);
+    let job = |name: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_punctual"))
+            .args(["job", "create", name, "--every", "day", "--url", "http://127.0.0.1:1/"])
+            .args(["--server", &url])
+            .output()
+            .expect("run");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    job("well");
+    job("bad");
+    server.kill();
+    let doctor = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_punctual"))
+            .args(["doctor", "--json", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.path())
+            .env("PUNCTUAL_SERVER", "http://127.0.0.1:1")
+            .output()
+            .expect("run");
+        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        Diagnosis {
+            status: output.status.code(),
+            findings: told["findings"].as_array().expect("a list").clone(),
+        }
+    };
+    doctor().says("data.jobs", "ok", &["every job"]);
+    let db = rusqlite::Connection::open(folder.path().join("punctual.db")).expect("the file opens");
+    db.execute_batch(
+        "UPDATE definitions SET definition = replace(definition, '\"Last\"', '\"Newest\"')
+         WHERE job_id = (SELECT id FROM jobs WHERE name = 'bad')",
+    )
+    .expect("it is run");
+    drop(db);
+    let found = doctor();
+    found.says("data.jobs", "wrong", &["1 job cannot", "/bad (", "Newest", "--replace"]);
+    assert!(!found.finding("data.jobs").to_string().contains("well"));
+}

@@ -480,3 +480,38 @@ store::accounting!(
     8,
     where Some(backend) = Postgres::fresh().await.map(Across)
 );
+
+/// In a rolling upgrade a newer node writes what an older one cannot read: the older one leaves it alone and goes on, and
+/// the newer one runs it.
+#[tokio::test]
+async fn what_one_node_cannot_read_another_runs() {
+    with!(backend);
+    let mut world = World::new(&backend).await;
+    for name in ["old", "new"] {
+        world.put(name, world.minutely_in(60)).await;
+    }
+    let of = "job_id = (SELECT id FROM jobs WHERE name = 'new')";
+    let change = |from: &str, to: &str| {
+        format!("UPDATE definitions SET definition = replace(definition, '{from}', '{to}') WHERE {of}")
+    };
+    backend.execute(&change(r#""Last""#, r#""Newest""#)).await;
+    let [older, newer] = nodes(&world, &backend).await;
+    world.pass(60);
+    let claimed = claim(&*older, &world).await;
+    let names: Vec<&str> = claimed.iter().map(|claim| claim.job.name.as_str()).collect();
+    assert_eq!(names, ["old"]);
+    for claim in &claimed {
+        assert!(claim.ticket.begin());
+        older.settle(vec![world.attempted(claim, true)]).await.expect("settled");
+    }
+    assert_eq!(older.numbers().unreadable_jobs(), 1);
+    let listed = older.jobs(&path(), None, Page { skip: 0, top: 10 }).await.expect("a list").expect("there");
+    let marks: Vec<bool> = listed.iter().map(|job| job.unreadable.is_some()).collect();
+    assert_eq!(marks, [true, false]);
+    // What the newer one reads is as good to it as the other form is to this test.
+    backend.execute(&change(r#""Newest""#, r#""Last""#)).await;
+    assert!(claim(&*older, &world).await.is_empty(), "it was set aside, and is not looked at again");
+    let claimed = claim(&*newer, &world).await;
+    let names: Vec<&str> = claimed.iter().map(|claim| claim.job.name.as_str()).collect();
+    assert_eq!(names, ["new"], "being set aside by one node takes nothing from another");
+}

@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain};
+use rcgen::{CertificateParams, KeyPair};
 use running::{COLLECTION, Server, job, job_path, ledger, target, until};
 use serde_json::{Value, json};
 
@@ -371,4 +375,55 @@ fn calls_that_hang_leave_room_for_those_of_others() {
     let hanging = |entry: &&Value| entry["job"].as_str().is_some_and(|job| job.contains("/hangs-"));
     assert_eq!(ledger(&server).iter().filter(hanging).count(), 0);
     server.kill();
+}
+
+/// A file of a client certificate that takes long to open.
+fn slow_certificate() -> String {
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new([]).expect("parameters");
+    let certificate = params.self_signed(&key).expect("signed");
+    let key = PrivateKey::from_der(&key.serialize_der()).expect("a key");
+    let certificate = Certificate::from_der(certificate.der()).expect("a certificate");
+    let mut file = KeyStore::new();
+    let chain = PrivateKeyChain::new("id", key, [certificate]);
+    file.add_entry("slow", KeyStoreEntry::PrivateKeyChain(chain));
+    let writer = file.writer("word").encryption_iterations(100_000).mac_iterations(100_000);
+    BASE64_STANDARD.encode(writer.write().expect("written"))
+}
+
+#[test]
+fn certificates_that_are_slow_to_open_hold_up_nobody_else() {
+    let data = tempfile::tempdir().expect("a folder");
+    let server = Server::start(data.path(), &[]);
+    assert_eq!(server.call("PUT", COLLECTION, Some(&json!({}))).0, 201);
+    let mut body = calling(hostile(hang));
+    body["properties"]["action"]["type"] = json!("Https");
+    let request = &mut body["properties"]["action"]["request"];
+    request["uri"] = json!("https://127.0.0.1:1/");
+    request["authentication"] =
+        json!({"type": "ClientCertificate", "pfx": slow_certificate(), "password": "word"});
+    // The server has as many threads as there are processors.
+    let threads = thread::available_parallelism().map_or(2, usize::from);
+    let many = 4 * threads;
+    let (server, body, written) = (&server, &body, &AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for number in 0..many {
+            scope.spawn(move || {
+                let path = job_path(&format!("slow-{number}"));
+                let put =
+                    || server.try_call("PUT", &path, Some(body)).is_some_and(|(status, _)| status < 300);
+                until("the job is written", put);
+                written.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        thread::sleep(Duration::from_millis(200));
+        loop {
+            let before = written.load(Ordering::SeqCst);
+            assert!(before + threads < many, "others are answered while certificates are opened");
+            (0..10).for_each(|_| assert_eq!(server.call("GET", "/healthz", None).0, 200));
+            if written.load(Ordering::SeqCst) == before {
+                return;
+            }
+        }
+    });
 }

@@ -30,7 +30,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::block_in_place;
 use tokio::time::Instant;
 use wire::dialect::{Dialect, EnumCase};
 use wire::version::Version;
@@ -82,7 +84,15 @@ pub fn watching_router(app: App) -> Router {
 fn serve(app: App, door: Door) -> Router {
     let rates = Arc::new(Rates::new(app.budget));
     let refused = Arc::new(Refused::new());
-    Router::new().fallback(handle).with_state(Served { app, rates, bodies: Bodies::new(), refused, door })
+    let certificates = Arc::new(Semaphore::new(1));
+    Router::new().fallback(handle).with_state(Served {
+        app,
+        rates,
+        bodies: Bodies::new(),
+        certificates,
+        refused,
+        door,
+    })
 }
 
 /// What the handler works with.
@@ -91,6 +101,8 @@ struct Served {
     app: App,
     rates: Arc<Rates>,
     bodies: Bodies,
+    /// The turn to open the file of a client certificate.
+    certificates: Arc<Semaphore>,
     /// The calls of jobs.
     refused: Arc<Refused>,
     door: Door,
@@ -149,7 +161,7 @@ async fn respond(
     request: Request<Body>,
     trace: Option<TraceContext>,
 ) -> (&'static str, Response<Body>) {
-    let Served { app, rates, bodies, refused, door } = served;
+    let Served { app, rates, bodies, certificates, refused, door } = served;
     let ids = Ids::of(request.headers());
     let resource = Resource::of(request.uri().path()).filter(|resource| door.serves(resource));
     let hops = match hops::check(request.headers(), resource.as_ref(), app.config.api.calls_from_jobs) {
@@ -189,7 +201,7 @@ async fn respond(
     let answer = match spent {
         Spent::UsedUp(seconds) if !resource.is_watching() => Err(Problem::too_many_requests(seconds)),
         _ => match limited {
-            Ok(()) => answer(app, bodies, resource, request, trace).await,
+            Ok(()) => answer(app, bodies, certificates, resource, request, trace).await,
             Err(problem) => Err(problem),
         },
     };
@@ -271,6 +283,7 @@ fn source(head: &Parts) -> String {
 async fn answer(
     app: &App,
     bodies: &Bodies,
+    certificates: &Semaphore,
     resource: Resource,
     request: Request<Body>,
     trace: Option<TraceContext>,
@@ -279,7 +292,7 @@ async fn answer(
     let further = Operation::with_body(&call.resource, &call.method, &call.body);
     let judged = further.as_ref().map_or(Ok(()), |operation| needs::judge(app, operation));
     let answered = match judged {
-        Ok(()) => routes::answer(app, &call).await,
+        Ok(()) => carry_out(app, &call, certificates).await,
         Err(problem) => Err(problem),
     };
     // What only the body tells was judged where it is known.
@@ -294,6 +307,23 @@ async fn answer(
         deny(app, act, &call.path, &detail).await;
     }
     answered
+}
+
+/// Answers a call. The file of a client certificate is slow to open on purpose, as slow as whoever made it likes: calls that
+/// may have one are carried out one by one, on a thread that nobody else waits for.
+async fn carry_out(app: &App, call: &Call, certificates: &Semaphore) -> Result<Answer, Problem> {
+    let runtime = Handle::current();
+    if !may_have_certificate(call) || runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+        return routes::answer(app, call).await;
+    }
+    let _turn = certificates.acquire().await;
+    block_in_place(|| runtime.block_on(routes::answer(app, call)))
+}
+
+/// Whether a call may have the file of a client certificate in it, in whatever way its member is written.
+fn may_have_certificate(call: &Call) -> bool {
+    let is_there = |part: &[u8]| call.body.windows(part.len()).any(|at| at.eq_ignore_ascii_case(part));
+    call.resource == Resource::Import || is_there(b"pfx") || is_there(br"\u")
 }
 
 /// Reads all of a request.

@@ -20,7 +20,7 @@ pub(super) fn look(config: &Config, now: Timestamp) -> Vec<Finding> {
     let database = config.store_file();
     findings.push(lock(folder, &database));
     findings.extend(private(config));
-    if let Err(error) = store::examine_unused(&database, Some(&server::keys::managed(config))) {
+    if let Err(error) = examine(config) {
         let fix = "`punctual serve` does not start with it, and says the same; nothing is changed until then";
         findings.push(Finding::wrong("data.store", error.to_string(), fix));
     } else if database.exists() {
@@ -33,6 +33,15 @@ pub(super) fn look(config: &Config, now: Timestamp) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+fn examine(config: &Config) -> store::Result<()> {
+    store::examine_unused(&config.store_file(), Some(&server::keys::managed(config)))
+}
+
+/// Whether the store may be opened: where it is not whole, that alone could change it.
+pub(super) fn is_whole(config: &Config) -> bool {
+    examine(config).is_ok()
 }
 
 fn absent(folder: &Path) -> Finding {

@@ -4,7 +4,7 @@ use server::config::{Config, DatabaseUrl};
 use server::keys;
 use store::{DatabaseInspection, DatabaseSchema, Keyring, UnreadableJob};
 
-use super::Finding;
+use super::{Finding, data};
 
 /// The most jobs that are named.
 const MOST: usize = 20;
@@ -15,6 +15,9 @@ pub(super) fn look(config: &Config) -> Option<Finding> {
     let database = config.store_file();
     if !database.exists() {
         return None;
+    }
+    if !data::is_whole(config) {
+        return Some(Finding::unknown(CHECK, "the jobs of a store that is not whole are not looked through"));
     }
     Some(match store::unreadable_jobs(&database, keyring(config).as_ref()) {
         Ok(Some(found)) => judge(CHECK, &found),

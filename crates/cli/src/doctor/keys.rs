@@ -4,15 +4,14 @@ use server::config::Config;
 use server::keys;
 use store::{DatabaseInspection, DatabaseSchema, KeyId, SqliteStore};
 
-use super::Finding;
+use super::{Finding, data};
 
 const CHECK: &str = "keys.secrets";
 
 /// Of the embedded store.
 pub(super) fn look(config: &Config) -> Finding {
     let database = config.store_file();
-    // Nothing opens a store that is not whole: that alone could change it.
-    if store::examine_unused(&database, Some(&keys::managed(config))).is_err() {
+    if !data::is_whole(config) {
         return Finding::unknown(CHECK, "a store that is not whole is not asked which keys it needs");
     }
     let needed = match SqliteStore::keys_of(&database) {

@@ -181,6 +181,7 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::io;
     use std::sync::Condvar;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -234,14 +235,19 @@ mod tests {
         let lookups = Arc::new(Lookups::new(resolver.clone()));
         assert!(lookups.find("good.example", 80).await.is_ok());
         // Names that are known as slow fill their third.
-        let names: Vec<String> = (0..100).map(|number| format!("slow-{number}.example")).collect();
+        // Each has a place of its own among those that are known.
+        let hasher = lookups.0.known().hasher.clone();
+        let place = |name: &str| hasher.hash_one(name) as usize % KNOWN;
+        let mut taken = HashSet::from([place("good.example")]);
+        let names = (0..).map(|number| format!("slow-{number}.example"));
+        let names: Vec<String> = names.filter(|name| taken.insert(place(name))).take(2 * THIRD).collect();
         names.iter().for_each(|name| lookups.note_slow(name));
         let mut waiting: Vec<_> = names.into_iter().map(|name| ask(&lookups, name)).collect();
         until_asked(&resolver, 1 + THIRD).await;
         assert!(lookups.find("good-new.example", 80).await.is_ok());
         // New ones fill theirs; what was quick has one more.
         let asked = resolver.asked();
-        waiting.extend((0..100).map(|number| ask(&lookups, format!("new-{number}.example"))));
+        waiting.extend((0..2 * THIRD).map(|number| ask(&lookups, format!("new-{number}.example"))));
         until_asked(&resolver, asked + THIRD).await;
         assert!(lookups.find("GOOD.example", 443).await.unwrap()[0].port() == 443);
         assert_eq!(resolver.asked(), asked + THIRD + 1);
@@ -279,7 +285,8 @@ mod tests {
     async fn a_lookup_that_waits_for_its_turn_ends_with_its_calls() {
         let resolver = Arc::new(Stuck::default());
         let lookups = Arc::new(Lookups::new(resolver.clone()));
-        let waiting: Vec<_> = (0..200).map(|number| ask(&lookups, format!("new-{number}.example"))).collect();
+        let waiting: Vec<_> =
+            (0..3 * THIRD).map(|number| ask(&lookups, format!("new-{number}.example"))).collect();
         until_asked(&resolver, 2 * THIRD).await;
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
         while lookups.0.under_way().len() > 2 * THIRD {

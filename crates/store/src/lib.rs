@@ -182,9 +182,9 @@ impl StoredJob {
 }
 
 impl JobRecord {
-    /// Returns when the job is due next; `None` while its collection is off, or the job cannot be read.
+    /// Returns when the job is due next; `None` while its collection is off.
     pub fn next_run(&self) -> Option<Timestamp> {
-        self.next_at.filter(|_| self.collection_enabled && self.unreadable.is_none())
+        self.next_at.filter(|_| self.collection_enabled)
     }
 
     /// Whether nothing can change it any more.

@@ -28,7 +28,8 @@ impl App {
         let Some(rule) = rule.ok().flatten() else {
             return Ok(Upcoming { zone: None, occurrences: Vec::new(), record });
         };
-        let next = record.next_run().map(|at| Occurrence { number: record.next_number, at });
+        let next = record.next_run().filter(|_| record.unreadable.is_none());
+        let next = next.map(|at| Occurrence { number: record.next_number, at });
         let occurrences = std::iter::successors(next, |last| rule.next(last)).take(count).collect();
         Ok(Upcoming { zone: Some(rule.zone()), occurrences, record })
     }

@@ -255,7 +255,8 @@ fn shown(record: &JobRecord) -> Shown<'_, Withheld> {
         definition: definition.as_ref(),
         state: *state,
         counters,
-        next_at: record.next_run(),
+        // When it would have run is no promise.
+        next_at: record.next_run().filter(|_| unreadable.is_none()),
         unreadable: unreadable.as_deref(),
     }
 }

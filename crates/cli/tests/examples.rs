@@ -22,12 +22,19 @@ use walk::commands;
 /// What examples mean by the usual address.
 const USUAL: &str = "127.0.0.1:8042";
 
+/// What examples mean by the id of a token.
+const TOKEN: &str = "0123456789abcdef";
+
 /// What examples mean by a database.
 const DATABASE: &str = "postgres://punctual@db.example/punctual";
 
 const COLLECTIONS: &str =
     "/subscriptions/default/resourceGroups/default/providers/Microsoft.Scheduler/jobCollections";
 const VERSION: &str = "api-version=2016-03-01";
+
+/// The group in which an example gives a role.
+const GROUP: &str = "/subscriptions/acme/resourceGroups/billing";
+const GROUP_VERSION: &str = "api-version=2021-04-01";
 
 fn examples(help: &str) -> Vec<&str> {
     let block = help.split("Examples:\n").nth(1).unwrap_or_default();
@@ -50,9 +57,17 @@ fn furnish(server: &Server, folder: &Path) {
             201
         );
     }
-    assert_eq!(server.call("POST", "/api/tokens", Some(&json!({"name": "robot", "role": "Reader"}))).0, 201);
+    let (status, token) =
+        server.call("POST", "/api/tokens", Some(&json!({"name": "robot", "role": "Reader"})));
+    assert_eq!(status, 201, "{token}");
+    let id = token["id"].as_str().expect("an id");
+    fs::write(folder.join("token"), id).expect("written");
+    assert_eq!(
+        server.call("PUT", &format!("{GROUP}?{GROUP_VERSION}"), Some(&json!({"location": "westus"}))).0,
+        201
+    );
     let role = json!({
-        "principal": "token:0123456789abcdef", "role": "Operator",
+        "principal": format!("token:{id}"), "role": "Operator",
         "scope": "/subscriptions/acme/resourceGroups/billing"});
     assert_eq!(server.call("POST", "/api/roles/assign", Some(&role)).0, 201);
     let template = json!({
@@ -77,9 +92,11 @@ fn furnish(server: &Server, folder: &Path) {
 fn shell(line: &str, server: &Server, folder: &Path) -> Command {
     let binaries = Path::new(env!("CARGO_BIN_EXE_punctual")).parent().expect("a folder");
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
+    let token = fs::read_to_string(folder.join("token")).unwrap_or_else(|_| TOKEN.to_owned());
+    let line = line.replace(USUAL, &server.address.to_string()).replace(TOKEN, &token);
     let mut command = Command::new("bash");
     command
-        .args(["-euo", "pipefail", "-c", &line.replace(USUAL, &server.address.to_string())])
+        .args(["-euo", "pipefail", "-c", &line])
         .current_dir(folder)
         .env("PATH", path)
         .env("HOME", folder)

@@ -186,7 +186,11 @@ export function jobTable(place, { collection } = {}) {
         !job.unreadable && standing(job) === 'paused' && h('span', { class: 'sub' }, `${names.collection} is disabled`),
       ),
       h('td', { class: 'wide-only target', title: job.target }, h('code', {}, job.target ?? job.action ?? '–')),
-      h('td', { class: 'wide-only when', title: job.recurrence }, h('span', {}, job.recurrence ?? (job.unreadable ? '–' : 'Once'))),
+      h(
+        'td',
+        { class: 'wide-only when', title: job.recurrence },
+        h('span', {}, job.recurrence ?? (job.unreadable ? '–' : 'Once')),
+      ),
       h(
         'td',
         { data: { label: 'Next' }, class: 'nowrap' },

@@ -120,7 +120,7 @@ test('a certificate that is not chosen anew is kept, and another takes its place
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('link', { name: 'Duplicate' }).waitFor();
   };
-  await edit(() => page.getByLabel('Address').fill('https://127.0.0.1:2/'));
+  await edit(() => page.getByLabel('Address').fill('https://127.0.0.1:1/elsewhere'));
   assert.equal(await thumbprint(), first.thumbprint);
   await edit(async () => {
     await page.getByLabel('PKCS #12 file').setInputFiles(second.file);

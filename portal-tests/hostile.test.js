@@ -76,8 +76,8 @@ for (const width of [1280, 360]) {
       ['/ui/ledger', 'table.ledger tbody tr', NAME],
       [
         `/ui/ledger?job=${encodeURIComponent(IMAGE)}&where=${encodeURIComponent(`/subscriptions/${place.subscription}/resourceGroups/${place.group}/providers/Microsoft.Scheduler/jobCollections/${NAME}`)}`,
-        '.empty',
-        null,
+        '.failure',
+        IMAGE,
       ],
       [`/ui/${encodeURIComponent(IMAGE)}`, '.empty', IMAGE],
       [`/ui/job/a/b/${encodeURIComponent(IMAGE)}/c`, '.failure', null],

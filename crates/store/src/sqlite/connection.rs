@@ -175,8 +175,9 @@ pub(super) fn cut_log(db: &Connection) -> rusqlite::Result<()> {
     })
 }
 
-/// Says whether the writer works a log that has grown long into the file.
+/// Says whether the writer works a log that has grown long into the file, and what is left when it is closed.
 pub(super) fn work_in_by_itself(db: &Connection, does: bool) -> Outcome<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !does)?;
     let pages = if does { LONGEST_LOG } else { 0 };
     // It answers with what it is set to.
     Ok(db.pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()))?)
@@ -187,6 +188,8 @@ pub(super) fn checkpointer(path: &Path, durability: Durability) -> Outcome<Conne
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Whoever waited for readers would keep the writer away meanwhile.
     db.busy_timeout(Duration::ZERO)?;
+    // It may be the last one to be closed, when nobody is left to tell the witness.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     sync(&db, durability)?;
     Ok(db)
 }

@@ -289,6 +289,7 @@ impl Opening {
     /// Works everything into the file, closes the last connection to it, and has its checksum witnessed.
     pub(super) fn close(&self, db: Connection) -> Outcome<()> {
         self.forget_sum();
+        connection::work_in_by_itself(&db, true)?;
         Standing::close(&db)?;
         let standing = Standing::read(&db)?;
         connection::cut_log(&db)?;

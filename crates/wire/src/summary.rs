@@ -15,7 +15,7 @@ use crate::{date_time, path};
 ///
 /// ```
 /// # use model::action::{Call, HttpRequest};
-/// let request = HttpRequest {
+/// let request: HttpRequest = HttpRequest {
 ///     uri: "https://user:word@example.org:8443/nightly?key=1".into(), method: "post".into(),
 ///     headers: None, body: None, authentication: None,
 /// };

@@ -133,19 +133,22 @@ impl Client {
                 "{named_by}: '{address}' {why}; expected: an address such as http://127.0.0.1:8042"
             ))
         };
-        let host = address.split_once("://").map_or(address, |(_, rest)| rest);
-        if host.split(['/', '?', '#']).next().is_some_and(|host| host.contains('@')) {
+        let parsed = Url::parse(address);
+        let has_user = match &parsed {
+            Ok(base) if base.has_host() => !base.username().is_empty() || base.password().is_some(),
+            Ok(_) | Err(_) => address.contains('@'),
+        };
+        if has_user {
             // Messages show the address, so it is not repeated here.
             let cause = "the address has a user or a password in it, which no server of ours asks for";
             let expected = "an address such as http://127.0.0.1:8042, and a token in PUNCTUAL_TOKEN";
             return Err(Refused::new(format!("{named_by}: {cause}; expected: {expected}")).into());
         }
-        let base = Url::parse(address).map_err(|error| refused(&format!("is no URL ({error})")))?;
+        let base = parsed.map_err(|error| refused(&format!("is no URL ({error})")))?;
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
             return Err(refused("names no web server").into());
         }
-        let has_user = !base.username().is_empty() || base.password().is_some();
-        if has_user || base.query().is_some() || base.fragment().is_some() {
+        if base.query().is_some() || base.fragment().is_some() {
             return Err(refused("has a user, a query or a fragment, which mean nothing here").into());
         }
         let mut connector = HttpConnector::new();

@@ -194,6 +194,7 @@ fn an_address_with_a_password_in_it_is_refused_and_not_shown() {
         "http://ann:s3cret-word@127.0.0.1:1",
         "https://s3cret-word@127.0.0.1:1/x",
         "ann:s3cret-word@127.0.0.1",
+        "http:/ann:s3cret-word@127.0.0.1:1",
     ] {
         for (environment, arguments) in [
             (vec![], vec!["job", "list", "--server", address]),
